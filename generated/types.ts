@@ -4690,8 +4690,23 @@ export interface components {
         /** @enum {string} */
         ResponseTokensCountObject: "response.input_tokens";
         /** @description A message, or another item that names its `type`. */
-        ResponseInputItem: components["schemas"]["ResponseTypedItem"] | components["schemas"]["ResponseInputMessage"];
-        ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseConfigurationUpdate"] | components["schemas"]["ResponseCompaction"] | components["schemas"]["ResponseCompactionTrigger"] | components["schemas"]["ResponseItemReference"];
+        ResponseInputItem: components["schemas"]["ResponseTypedItem"] | components["schemas"]["ResponseInputMessage"] | components["schemas"]["ResponseOtherItem"];
+        ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseConfigurationUpdate"] | components["schemas"]["ResponseToolSearchCall"] | components["schemas"]["ResponseToolSearchOutput"] | components["schemas"]["ResponsePatchCall"] | components["schemas"]["ResponsePatchOutput"] | components["schemas"]["ResponseShellCall"] | components["schemas"]["ResponseShellOutput"] | components["schemas"]["ResponseLocalShellCall"] | components["schemas"]["ResponseLocalShellOutput"] | components["schemas"]["ResponseComputerCall"] | components["schemas"]["ResponseComputerOutput"] | components["schemas"]["ResponseCompaction"] | components["schemas"]["ResponseCompactionTrigger"] | components["schemas"]["ResponseItemReference"];
+        /**
+         * @description The types of items that the gateway knows.
+         * @enum {string}
+         */
+        ResponseItemType: "message" | "function_call" | "function_call_output" | "custom_tool_call" | "custom_tool_call_output" | "reasoning" | "additional_tools" | "image_generation_call" | "web_search_call" | "tool_search_call" | "tool_search_output" | "apply_patch_call" | "apply_patch_call_output" | "shell_call" | "shell_call_output" | "local_shell_call" | "local_shell_call_output" | "computer_call" | "computer_call_output" | "configuration_update" | "compaction" | "compaction_trigger" | "item_reference";
+        /**
+         * @description An item of a type that the gateway does not know. OpenAI gets it unchanged, with a warning, if its model
+         *     gets native requests; others refuse it.
+         */
+        ResponseOtherItem: {
+            type: string;
+            id?: components["schemas"]["ResponseItemId"];
+        } & {
+            [key: string]: unknown;
+        };
         /** @description Any text; the gateway does not read it. */
         ResponseItemId: string | null;
         /** @enum {string} */
@@ -4831,6 +4846,164 @@ export interface components {
             id?: components["schemas"]["ResponseItemId"];
             call_id: string;
             output: components["schemas"]["ResponseToolOutput"];
+        };
+        ResponseItemState: components["schemas"]["ResponseItemStatus"] | null;
+        /** @description A call of the tool `tool_search`; with `execution` `client` the client answers it. */
+        ResponseToolSearchCall: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_search_call";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id?: string | null;
+            execution?: components["schemas"]["ResponseToolExecution"];
+            /** @description The arguments of the search, as the `parameters` of the tool describe them. */
+            arguments?: {
+                [key: string]: unknown;
+            };
+            status?: components["schemas"]["ResponseItemState"];
+        };
+        /** @description The tools that a search has found, which the model can call from now on. */
+        ResponseToolSearchOutput: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_search_output";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id?: string | null;
+            execution?: components["schemas"]["ResponseToolExecution"];
+            tools: components["schemas"]["ResponseTool"][];
+            status?: components["schemas"]["ResponseItemState"];
+        };
+        /** @description A call of the tool `apply_patch`. */
+        ResponsePatchCall: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "apply_patch_call";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id: string;
+            operation: {
+                /** @enum {string} */
+                type: "create_file" | "update_file" | "delete_file";
+                path: string;
+                /** @description A V4A diff; absent for `delete_file`. */
+                diff?: string;
+            };
+            status?: components["schemas"]["ResponseItemState"];
+        };
+        ResponsePatchOutput: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "apply_patch_call_output";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id: string;
+            /** @enum {string} */
+            status?: "completed" | "failed";
+            output?: string | null;
+        };
+        /** @description A call of the tool `shell`. */
+        ResponseShellCall: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "shell_call";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id: string;
+            action: {
+                commands: string[];
+                timeout_ms?: number | null;
+                max_output_length?: number | null;
+            };
+            environment?: components["schemas"]["ResponseShellEnvironment"];
+            status?: components["schemas"]["ResponseItemState"];
+        };
+        ResponseShellOutput: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "shell_call_output";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id: string;
+            /** @description For each command `stdout`, `stderr` and `outcome`. */
+            output: {
+                [key: string]: unknown;
+            }[];
+            max_output_length?: number | null;
+            status?: components["schemas"]["ResponseItemState"];
+        };
+        /** @description A call of the tool `local_shell`. */
+        ResponseLocalShellCall: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "local_shell_call";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id: string;
+            action: {
+                /** @enum {string} */
+                type: "exec";
+                command: string[];
+                env?: {
+                    [key: string]: string;
+                };
+                timeout_ms?: number | null;
+                user?: string | null;
+                working_directory?: string | null;
+            };
+            status?: components["schemas"]["ResponseItemState"];
+        };
+        ResponseLocalShellOutput: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "local_shell_call_output";
+            /** @description The `call_id` of the call; clients also send it as `call_id`. */
+            id?: components["schemas"]["ResponseItemId"];
+            call_id?: string | null;
+            output: string;
+            status?: components["schemas"]["ResponseItemState"];
+        };
+        /** @description A call of the tool `computer`, by a model of OpenAI. */
+        ResponseComputerCall: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "computer_call";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id: string;
+            status?: components["schemas"]["ResponseItemState"];
+        } & {
+            [key: string]: unknown;
+        };
+        ResponseComputerOutput: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "computer_call_output";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id: string;
+            output: {
+                /** @enum {string} */
+                type: "computer_screenshot" | "input_image";
+                image_url: string;
+            };
+            acknowledged_safety_checks?: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @enum {string|null} */
+            status?: "in_progress" | "completed" | "incomplete" | "failed" | null;
         };
         ResponseSummaryText: {
             /** @enum {string} */
@@ -5063,11 +5236,92 @@ export interface components {
             /** @description The gateway sends no partial images; another number than 0 is reported in `warnings`. */
             partial_images?: number;
         };
+        /** @enum {string} */
+        ResponseToolExecution: "server" | "client";
+        /**
+         * @description Finds tools that the model can call. With `execution` `client` the client runs the search: models other
+         *     than those with native requests get a function. Otherwise OpenAI runs it among the tools with
+         *     `defer_loading`, and other models get all tools at once.
+         */
+        ResponseToolSearchTool: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_search";
+            execution?: components["schemas"]["ResponseToolExecution"];
+            description?: string | null;
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * @description Where commands run: on the computer of the client. The gateway does not let OpenAI run them in a
+         *     container.
+         */
+        ResponseShellPlace: {
+            /** @enum {string} */
+            type: "local";
+        };
+        ResponseShellEnvironment: components["schemas"]["ResponseShellPlace"] | null;
+        /**
+         * @description A tool of OpenAI that the client runs: `apply_patch` changes files with diffs, `shell` and `local_shell`
+         *     run commands. Models without native requests get a function.
+         */
+        ResponseClientTool: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "apply_patch" | "shell" | "local_shell";
+            environment?: components["schemas"]["ResponseShellEnvironment"];
+        };
+        /**
+         * @description Lets a model of OpenAI use the computer of the client by pictures of its screen. Only models with native
+         *     requests take it.
+         */
+        ResponseComputerTool: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "computer" | "computer_use_preview";
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description A tool that OpenAI itself would run. The gateway refuses it: it has no price, or reads what belongs to
+         *     the account of the gateway.
+         */
+        ResponseVendorTool: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "file_search" | "code_interpreter" | "mcp" | "programmatic_tool_calling";
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description The types of tools that the gateway knows.
+         * @enum {string}
+         */
+        ResponseToolType: "function" | "custom" | "namespace" | "web_search" | "web_search_preview" | "image_generation" | "tool_search" | "apply_patch" | "shell" | "local_shell" | "computer" | "computer_use_preview" | "file_search" | "code_interpreter" | "mcp" | "programmatic_tool_calling";
+        /**
+         * @description A tool of a type that the gateway does not know. OpenAI gets it unchanged, with a warning, if its model
+         *     gets native requests; others refuse it.
+         */
+        ResponseOtherTool: {
+            type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        ResponseTool: components["schemas"]["ResponseKnownTool"] | components["schemas"]["ResponseOtherTool"];
         /**
          * @description Of the tools that OpenAI itself would run, the gateway runs `image_generation`, and the vendor of the
          *     model `web_search`; others are not supported.
          */
-        ResponseTool: components["schemas"]["ResponseFunctionTool"] | components["schemas"]["ResponseCustomTool"] | components["schemas"]["ResponseNamespaceTool"] | components["schemas"]["ResponseWebSearchTool"] | components["schemas"]["ResponseImageTool"];
+        ResponseKnownTool: components["schemas"]["ResponseFunctionTool"] | components["schemas"]["ResponseCustomTool"] | components["schemas"]["ResponseNamespaceTool"] | components["schemas"]["ResponseWebSearchTool"] | components["schemas"]["ResponseImageTool"] | components["schemas"]["ResponseToolSearchTool"] | components["schemas"]["ResponseClientTool"] | components["schemas"]["ResponseComputerTool"] | components["schemas"]["ResponseVendorTool"];
         ResponseFunctionChoice: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5098,7 +5352,15 @@ export interface components {
              */
             type: "web_search" | "web_search_preview";
         };
-        ResponseNamedChoice: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseImageChoice"] | components["schemas"]["ResponseSearchChoice"];
+        /** @description A tool by its type. */
+        ResponseToolTypeChoice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_search" | "apply_patch" | "shell" | "local_shell" | "computer" | "computer_use_preview";
+        };
+        ResponseNamedChoice: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseImageChoice"] | components["schemas"]["ResponseSearchChoice"] | components["schemas"]["ResponseToolTypeChoice"];
         ResponseAllowedChoice: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5109,7 +5371,7 @@ export interface components {
             mode: "auto" | "required";
             tools: components["schemas"]["ResponseNamedChoice"][];
         };
-        ResponseToolChoiceObject: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseImageChoice"] | components["schemas"]["ResponseSearchChoice"] | components["schemas"]["ResponseAllowedChoice"];
+        ResponseToolChoiceObject: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseImageChoice"] | components["schemas"]["ResponseSearchChoice"] | components["schemas"]["ResponseToolTypeChoice"] | components["schemas"]["ResponseAllowedChoice"];
         ResponseToolChoice: ("none" | "auto" | "required") | components["schemas"]["ResponseToolChoiceObject"] | null;
         ResponseStreamOptions: {
             include_obfuscation?: boolean;
@@ -5155,7 +5417,7 @@ export interface components {
             content: components["schemas"]["ResponseOutputPart"][];
         };
         ResponseOutputPart: components["schemas"]["ResponseOutputText"] | components["schemas"]["ResponseRefusal"];
-        ResponseOutputItem: components["schemas"]["ResponseOutputMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseCompaction"];
+        ResponseOutputItem: components["schemas"]["ResponseOutputMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseToolSearchCall"] | components["schemas"]["ResponseToolSearchOutput"] | components["schemas"]["ResponsePatchCall"] | components["schemas"]["ResponseShellCall"] | components["schemas"]["ResponseLocalShellCall"] | components["schemas"]["ResponseComputerCall"] | components["schemas"]["ResponseCompaction"];
         ResponseUsage: {
             input_tokens: number;
             input_tokens_details: {
@@ -5223,7 +5485,7 @@ export interface components {
             };
             /** @description The model that answered, as its provider names it. */
             model: string;
-            output: components["schemas"]["ResponseOutputItem"][];
+            output: (components["schemas"]["ResponseOutputItem"] | components["schemas"]["ResponseOtherItem"])[];
             parallel_tool_calls: boolean;
             previous_response_id: string | null;
             prompt_cache_key: string | null;
@@ -5258,7 +5520,7 @@ export interface components {
         };
         ResponseItemList: {
             object: components["schemas"]["ListObject"];
-            data: components["schemas"]["ResponseTypedItem"][];
+            data: (components["schemas"]["ResponseTypedItem"] | components["schemas"]["ResponseOtherItem"])[];
             first_id: string | null;
             last_id: string | null;
             has_more: boolean;
@@ -5267,7 +5529,8 @@ export interface components {
         ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.output_item.done" | "response.content_part.added" | "response.content_part.done" | "response.output_text.delta" | "response.output_text.done" | "response.output_text.annotation.added" | "response.web_search_call.in_progress" | "response.web_search_call.searching" | "response.web_search_call.completed" | "response.refusal.delta" | "response.refusal.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.image_generation_call.in_progress" | "response.image_generation_call.generating" | "response.image_generation_call.completed" | "response.compaction.compacting" | "response.completed" | "response.incomplete" | "response.failed" | "error" | "keepalive";
         /** @description One event of a streamed response, in OpenAI's form. `keepalive` has no other members. */
         ResponseEvent: {
-            type: components["schemas"]["ResponseEventType"];
+            /** @description Models with native requests also send events of tools that are not listed here. */
+            type: components["schemas"]["ResponseEventType"] | string;
             /** @description 0 for the first event, one more for each next event. */
             sequence_number: number;
         } & {

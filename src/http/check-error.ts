@@ -24,7 +24,7 @@ export function complaintOf(
   { errors }: Check<unknown>,
   { prefix = '', names }: Naming = {},
 ): GatewayError {
-  const error = mostSpecific(errors ?? [])
+  const error = mostSpecific(errors ?? []) ?? errors?.[0]
   if (error === undefined) return new GatewayError('invalid_value', 'The request is not valid.')
   const { code, param: own, text } = complaintAbout(error, prefix, names)
   const param = own.replace(/^\w+/, (member) => fieldName(member, names))
@@ -39,7 +39,9 @@ export function complaintOf(
  */
 function mostSpecific(errors: readonly CheckError[]): CheckError | undefined {
   const weight = (error: CheckError) => error.instancePath.split('/').length * 4 + clarity(error)
-  const specific = errors.filter(({ keyword, params }) => keyword !== 'anyOf' && !saysNull(params))
+  const specific = errors.filter(
+    ({ keyword, params }) => keyword !== 'anyOf' && keyword !== 'not' && !saysNull(params),
+  )
   const best = specific.reduce<CheckError | undefined>(
     (most, error) => (most === undefined || weight(error) > weight(most) ? error : most),
     undefined,

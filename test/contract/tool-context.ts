@@ -47,6 +47,17 @@ const counterparts: Record<string, object> = {
   custom_tool_call: { type: 'custom_tool_call_output', output: 'done' },
   function_call_output: { type: 'function_call', name: 'paint', arguments: '{}' },
   custom_tool_call_output: { type: 'custom_tool_call', name: 'paint', input: '' },
+  tool_search_call: { type: 'tool_search_output', tools: [] },
+  tool_search_output: { type: 'tool_search_call', arguments: {} },
+  apply_patch_call: { type: 'apply_patch_call_output' },
+  apply_patch_call_output: {
+    type: 'apply_patch_call',
+    operation: { type: 'delete_file', path: 'a' },
+  },
+  shell_call: { type: 'shell_call_output', output: [] },
+  shell_call_output: { type: 'shell_call', action: { commands: [] } },
+  local_shell_call: { type: 'local_shell_call_output', output: '' },
+  local_shell_call_output: { type: 'local_shell_call', action: { type: 'exec', command: [] } },
 }
 
 /** Completes a body of the Responses API in the same way. */

@@ -24,6 +24,7 @@ export type Schema = {
   additionalProperties?: boolean | Schema
   anyOf?: Schema[]
   oneOf?: Schema[]
+  not?: Schema
   contentSchema?: Schema
   'x-checked-by-model'?: boolean
 }

@@ -70,7 +70,8 @@ const patterns: Record<string, { passes: string[]; stops: string[] }> = {
 /** Probes of every enum value, bound and member of a schema; `key` is the property's name. */
 export function probesOf(schema: Schema, words: Words, key = ''): Probe[] {
   const branches = branchesOf(schema)
-  const found = branches.flatMap((branch) => branchProbes(branch, words, key))
+  const checked = branches.filter((branch) => !isForOthers(branch))
+  const found = checked.flatMap((branch) => branchProbes(branch, words, key))
   const kinds = new Set(branches.flatMap(kindsOf))
   if (resolve(schema)['x-checked-by-model']) {
     return wrongValues.filter(({ kind }) => kind !== 'object').map(({ value }) => refused(value))
@@ -84,6 +85,21 @@ export function probesOf(schema: Schema, words: Words, key = ''): Probe[] {
     ),
     ...wrong.map(({ value }) => refused(value)),
   ]
+}
+
+/** Types that no model of the probes takes; they have tests of their own. */
+const typesOfOthers: ReadonlySet<unknown> = new Set([
+  'computer',
+  'computer_call',
+  'computer_call_output',
+  'file_search',
+  // Its call is named by one of two members.
+  'local_shell_call_output',
+])
+
+/** Whether a schema is for types of tools and items that the vendor alone knows, or that are refused. */
+function isForOthers({ properties: { type } = {} }: Schema): boolean {
+  return type?.not !== undefined || type?.enum?.some((one) => typesOfOthers.has(one)) === true
 }
 
 /** Null means the same as an absent member. */

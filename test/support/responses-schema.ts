@@ -12,7 +12,15 @@ const fields = (
   'tool_choice tools top_logprobs top_p truncation user'
 ).split(' ')
 const itemFields: Readonly<Record<string, string[]>> = {
-  message: ['type', 'id', 'role', 'status', 'content', 'phase'],
+  message: [
+    'type',
+    'id',
+    'role',
+    'status',
+    'content',
+    'phase',
+    'internal_chat_message_metadata_passthrough',
+  ],
   reasoning: ['type', 'id', 'status', 'summary', 'content', 'encrypted_content'],
   function_call: ['type', 'id', 'status', 'call_id', 'name', 'namespace', 'arguments'],
   function_call_output: ['type', 'id', 'status', 'call_id', 'output'],
@@ -20,6 +28,16 @@ const itemFields: Readonly<Record<string, string[]>> = {
   custom_tool_call_output: ['type', 'id', 'status', 'call_id', 'output'],
   additional_tools: ['type', 'id', 'role', 'tools'],
   web_search_call: ['type', 'id', 'status', 'action'],
+  tool_search_call: ['type', 'id', 'status', 'call_id', 'execution', 'arguments'],
+  tool_search_output: ['type', 'id', 'status', 'call_id', 'execution', 'tools'],
+  apply_patch_call: ['type', 'id', 'status', 'call_id', 'operation'],
+  apply_patch_call_output: ['type', 'id', 'status', 'call_id', 'output'],
+  shell_call: ['type', 'id', 'status', 'call_id', 'action', 'environment'],
+  shell_call_output: ['type', 'id', 'status', 'call_id', 'output', 'max_output_length'],
+  local_shell_call: ['type', 'id', 'status', 'call_id', 'action'],
+  local_shell_call_output: ['type', 'id', 'status', 'call_id', 'output'],
+  computer_call: ['type', 'id', 'status', 'call_id', 'actions', 'pending_safety_checks'],
+  computer_call_output: ['type', 'id', 'status', 'call_id', 'output', 'acknowledged_safety_checks'],
   compaction: ['type', 'id', 'encrypted_content'],
   compaction_trigger: ['type', 'id'],
   configuration_update: ['type', 'id', 'reasoning', 'text'],
@@ -32,12 +50,28 @@ const partFields: Readonly<Record<string, string[]>> = {
   input_file: ['type', 'file_data', 'file_id', 'filename', 'prompt_cache_breakpoint'],
 }
 const searchFields = ['search_context_size', 'user_location']
+/** The fields of tools that the client runs, and the member of their calls that has the arguments. */
+const clientTools: Readonly<Record<string, string[]>> = {
+  tool_search: ['type', 'execution', 'description', 'parameters'],
+  apply_patch: ['type'],
+  shell: ['type', 'environment'],
+  local_shell: ['type'],
+  computer: ['type'],
+}
+export const clientMembers: Readonly<Record<string, string>> = {
+  tool_search: 'arguments',
+  apply_patch: 'operation',
+  shell: 'action',
+  local_shell: 'action',
+  computer: 'actions',
+}
 const toolFields: Readonly<Record<string, string[]>> = {
-  function: ['type', 'name', 'description', 'parameters', 'strict'],
+  function: ['type', 'name', 'description', 'parameters', 'strict', 'defer_loading'],
   custom: ['type', 'name', 'description', 'format'],
   namespace: ['type', 'name', 'description', 'tools'],
-  web_search: ['type', ...searchFields, 'filters', 'external_web_access'],
+  web_search: ['type', ...searchFields, 'filters', 'external_web_access', 'search_content_types'],
   web_search_preview: ['type', ...searchFields, 'search_content_types'],
+  ...clientTools,
 }
 const formatFields: Readonly<Record<string, string[]>> = {
   text: ['type'],
@@ -47,7 +81,14 @@ const formatFields: Readonly<Record<string, string[]>> = {
 const outputs: Readonly<Record<string, string>> = {
   function_call_output: 'function_call',
   custom_tool_call_output: 'custom_tool_call',
+  tool_search_output: 'tool_search_call',
+  apply_patch_call_output: 'apply_patch_call',
+  shell_call_output: 'shell_call',
+  local_shell_call_output: 'local_shell_call',
+  computer_call_output: 'computer_call',
 }
+const calls = new Set(Object.values(outputs))
+const contents = new Set(['function_call_output', 'custom_tool_call_output'])
 
 /** The reasoning that the vendor can decrypt for an item. */
 export const encryptedFor = (id: string) => `gAAAA-${id}`
@@ -95,7 +136,9 @@ function checkState({ store, include, stream, stream_options: options }: Body): 
 /** The tools of a request, those in namespaces included. */
 export function toolsIn({ tools = [], input }: Body): Body[] {
   const more = (Array.isArray(input) ? (input as Body[]) : []).flatMap((item) =>
-    item['type'] === 'additional_tools' ? (item['tools'] as Body[]) : [],
+    /^(?:additional_tools|tool_search_output)$/.test(String(item['type']))
+      ? (item['tools'] as Body[])
+      : [],
   )
   return [...(tools as Body[]), ...more].flatMap((tool) => [
     tool,
@@ -112,6 +155,7 @@ function checkTools(body: Body): void {
       checkSearchTool(tool, where)
       return tool['type']
     }
+    if (Object.hasOwn(clientTools, String(tool['type']))) return tool['type']
     if (!/^[\w-]{1,128}$/.test(String(tool['name']))) refuse(`Invalid '${where}.name'`)
     if (tool['type'] === 'function') {
       if (!['boolean', 'undefined'].includes(typeof tool['strict'])) refuse(`${where}.strict`)
@@ -161,7 +205,7 @@ function checkInput(input: Body[]): void {
       refuse("The 'compaction_trigger' item must be the final input item.")
     }
     if (type === 'reasoning') checkThought(item, input[index + 1])
-    if (type === 'function_call' || type === 'custom_tool_call') {
+    if (calls.has(type)) {
       const { call_id: id } = item
       if (typeof id !== 'string' || id.length > 64) refuse(`Invalid '${where}.call_id'`)
       open.set(id, type)
@@ -171,7 +215,7 @@ function checkInput(input: Body[]): void {
     if (open.get(item['call_id']) !== answered) {
       refuse(`No tool call found for ${type} with call_id ${String(item['call_id'])}.`)
     }
-    checkContent(item['output'], `${where}.output`)
+    if (contents.has(type)) checkContent(item['output'], `${where}.output`)
     open.delete(item['call_id'])
   }
   const [id] = [...open.keys()]

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Body } from './closed-chat/schema.ts'
-import { encryptedFor, toolsIn } from './responses-schema.ts'
+import { clientMembers, encryptedFor, toolsIn } from './responses-schema.ts'
 import { usualCounts, type Spoken } from './spoken.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 
@@ -39,6 +39,13 @@ function outputOf(spoken: Spoken, body: Body): Body[] {
         ]),
     ...calls.map(({ id: call_id, name, args }, place) => {
       const called = { status: 'completed', call_id, ...nameIn(body, name) }
+      const type = toolsIn(body).find((tool) => tool['type'] === name)?.['type']
+      const member = clientMembers[String(type)]
+      if (member !== undefined) {
+        const made = { id: itemId('tsc', place, body), type: `${name}_call`, status: 'completed' }
+        const searching = name === 'tool_search' ? { execution: 'client' } : {}
+        return { ...made, call_id, ...searching, [member]: args }
+      }
       const isCustom = toolsIn(body).some(
         (tool) => tool['type'] === 'custom' && tool['name'] === called.name,
       )

@@ -29,8 +29,11 @@ export type NativeRequest = {
   /** Absent for a request that can be translated. */
   only?: OnlyNative | undefined
 }
-/** The provider that alone can read a request, as it came; the problem of all others. */
-export type OnlyNative = { providerId: string; problem: Problem }
+/**
+ * Why a request cannot be translated. With `providerId` only this provider can read it, as it came; without, each
+ * that has its API.
+ */
+export type OnlyNative = { providerId?: string; problem: Problem }
 /** The answer of a vendor in the form of its API. In a stream, the members of its last event. */
 export type NativeAnswer = Readonly<Record<string, unknown>>
 

@@ -158,7 +158,8 @@ function preparedChats(
 function withLosses(chat: PreparedChat, { lost, only }: NativeRequest, route: Route): Prepared {
   const ifTranslated = joined(chat.warnings, lost)
   const isAsItCame = chat.isNative === true
-  if (only !== undefined && !(isAsItCame && route.provider.id === only.providerId)) {
+  const { id } = route.provider
+  if (only !== undefined && !(isAsItCame && id === (only.providerId ?? id))) {
     return { ...chat, problems: [...chat.problems, only.problem] }
   }
   return isAsItCame ? { ...chat, warnings: [], ifTranslated } : { ...chat, warnings: ifTranslated }

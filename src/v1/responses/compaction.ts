@@ -3,7 +3,7 @@ import type { ChatRequest, OnlyNative } from '../../core/chat/chat.ts'
 import { compactionIn, type ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { GatewayError } from '../../core/error.ts'
 import { ProviderFailure, UnknownOutcome } from '../../core/failure.ts'
-import type { OutputItem, Place } from './item.ts'
+import { isKnownItem, type OutputItem, type Place } from './item.ts'
 
 type Schemas = components['schemas']
 type InputItem = Schemas['ResponseInputItem']
@@ -57,9 +57,10 @@ export function currentIn(items: readonly InputItem[]): (item: InputItem) => boo
     .toReversed()
     .filter((item) => {
       if ('type' in item && isSetting(item.type)) return false
-      if (!('role' in item) || item.role === 'assistant') return true
+      if (!isKnownItem(item) || !('role' in item) || item.role === 'assistant') return true
       if (item.role !== 'user') return false
-      left -= lengthOf(item.content)
+      // A known item with a role is a message.
+      left -= lengthOf(item.content as Schemas['ResponseMessageContent'])
       return left < 0
     })
   const gone = new Set(replaced)

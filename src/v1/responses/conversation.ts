@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { pictureKind } from '../../core/image/picture.ts'
 import { currentIn, readCompaction } from './compaction.ts'
+import { nativeItem, plainItem } from './client-tools.ts'
 import { inputArgument, type Tools } from './tools.ts'
 
 type Schemas = components['schemas']
@@ -35,7 +36,10 @@ export function readItems(items: readonly InputItem[], options: Options): Conver
   for (const [index, given] of items.entries()) {
     if (!isCurrent(given)) continue
     const param = `input[${index}]`
-    const item = 'type' in given ? given : { type: 'message' as const, ...given }
+    const item = plainItem(given, tools.nameOf)
+    const native = nativeItem(given, param)
+    if (native?.warning) warnings.push(native.warning)
+    only ??= native?.only
     switch (item.type) {
       case 'message': {
         const { role, content } = item
@@ -82,7 +86,7 @@ export function readItems(items: readonly InputItem[], options: Options): Conver
       case 'compaction': {
         const found = readCompaction(item, param, options.open)
         draft.ask({ role: 'user', content: found.text }, param)
-        only = found.only
+        only = found.only ?? only
         break
       }
       case 'compaction_trigger':

@@ -9,6 +9,7 @@ import type { OperationCall } from '../../http/operation.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
 import { currentIn } from './compaction.ts'
 import type { InputItem } from './conversation.ts'
+import { itemPrefixes } from './item.ts'
 import type { ItemsRequest, ResponseRequest } from './request.ts'
 
 type ModelResponse = components['schemas']['ModelResponse']
@@ -178,6 +179,7 @@ function referenceIn(input: ResponseRequest['input']): string | undefined {
   return index < 0 ? undefined : `input[${index}].id`
 }
 
+type TypedItem = components['schemas']['ResponseTypedItem']
 type Reference = components['schemas']['ResponseItemReference']
 
 function isReference(item: InputItem): item is Reference {
@@ -235,26 +237,11 @@ async function resolved(
   })
 }
 
-const prefixes: Readonly<Record<StoredItem['type'], string>> = {
-  message: 'msg',
-  function_call: 'fc',
-  function_call_output: 'fco',
-  custom_tool_call: 'ctc',
-  custom_tool_call_output: 'ctco',
-  reasoning: 'rs',
-  additional_tools: 'at',
-  image_generation_call: 'ig',
-  web_search_call: 'ws',
-  configuration_update: 'cu',
-  compaction: 'cmp',
-  compaction_trigger: 'cmt',
-  item_reference: 'ref',
-}
-
 /** The stored form of an item: with an id, and a message with a list of parts, as clients expect it. */
 export function withId(given: InputItem, newId: string): StoredItem {
-  const item = 'type' in given ? given : { type: 'message' as const, ...given }
-  const id = item.id ?? `${prefixes[item.type]}_${newId}`
+  // Items of unknown types have no message either.
+  const item = ('type' in given ? given : { type: 'message', ...given }) as TypedItem
+  const id = item.id ?? `${itemPrefixes[item.type] ?? 'item'}_${newId}`
   if (item.type !== 'message' || typeof item.content !== 'string') return { ...item, id }
   const { content: text, role } = item
   const part =

@@ -6,7 +6,8 @@ import { conversationImages } from '../../core/image/chat-to-image.ts'
 import type { AskedImage, NamedAddress } from '../../core/image/image.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { imageRequest } from '../image-request.ts'
-import { defaultImageModel, unsent, type ImageTool } from './tools.ts'
+import { unsent } from './item.ts'
+import { defaultImageModel, type ImageTool } from './tools.ts'
 
 /** What the model decides about an image. */
 export type Wish = { prompt: string; isEdit: boolean }

@@ -1,5 +1,6 @@
 import type { components } from '../../../generated/types.ts'
-import type { Open, OutputItem, Place } from './item.ts'
+import { clientCall, type ClientToolType } from './client-tools.ts'
+import { itemPrefixes, type Open, type OutputItem, type Place } from './item.ts'
 import { inputArgument } from './tools.ts'
 
 type Schemas = components['schemas']
@@ -60,6 +61,33 @@ export function openWrapped(called: Called) {
       end: (status) => {
         custom.add(inputIn(json))
         return custom.end(status)
+      },
+    }
+  }
+}
+
+/**
+ * Begins the item of a tool that the client runs, which the vendor got as a function. A call whose arguments are
+ * not those of the tool is the call of a function, which the client refuses to the model.
+ */
+export function openClient(type: ClientToolType, called: Called) {
+  return (place: Place): Open => {
+    const { index, suffix, emit } = place
+    let json = ''
+    return {
+      kind: 'call',
+      add: (delta) => void (json += delta),
+      end: (status) => {
+        const id = `${itemPrefixes[`${type}_call`]}_${suffix}`
+        const item = clientCall(type, { id, call_id: called.callId }, json)
+        if (item !== undefined) {
+          const added = { ...item, status: 'in_progress' }
+          emit('response.output_item.added', { output_index: index, item: added })
+          return item
+        }
+        const call = openCall('function', called)(place)
+        call.add(json)
+        return call.end(status)
       },
     }
   }

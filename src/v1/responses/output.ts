@@ -5,7 +5,7 @@ import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces, type BegunCall, type Piece } from '../../core/chat/ordered-pieces.ts'
 import { writeSummary } from './compaction.ts'
 import type { Emit, Open, OutputItem, Place } from './item.ts'
-import { openCall, openWrapped } from './open-call.ts'
+import { openCall, openClient, openWrapped } from './open-call.ts'
 import type { Tools } from './tools.ts'
 import { annotationsOf, writeSearch, type Annotation } from './searches.ts'
 import { turnReader, type HostedCall, type Turn } from './turn.ts'
@@ -128,7 +128,8 @@ function itemWriter({ suffix, tools, showsSources, seal, emit }: Options, isCut:
     const callId = id ?? `call_${suffix}${items.length}`
     const called = { callId, ...tools.find(name) }
     const opened = openCall(isCustom ? 'custom' : 'function', called)
-    begin(!isCustom && called.isCustom ? openWrapped(called) : opened, sealed)
+    if (called.client !== undefined) begin(openClient(called.client, called), sealed)
+    else begin(!isCustom && called.isCustom ? openWrapped(called) : opened, sealed)
   }
   return {
     items,

@@ -5,10 +5,12 @@ import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { askForSummary, isCompacting } from './compaction.ts'
+import { toolsIn } from './client-tools.ts'
 import { readItems, type InputItem } from './conversation.ts'
+import { unsent } from './item.ts'
 import { searchesMax } from '../../core/money/upper-cost.ts'
 import { writeChoice } from './tool-choice.ts'
-import { isSearchTool, toolTable, unsent, type SearchTool, type Tools } from './tools.ts'
+import { isSearchTool, toolTable, type SearchTool, type Tools } from './tools.ts'
 
 type Schemas = components['schemas']
 export type ResponseRequest = Schemas['CreateResponseRequest']
@@ -49,16 +51,16 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
   refuseUnsupported(body)
   const { input: items } = body
   const compacts = isCompacting(items)
-  const table = toolTable({ ...options, warnings })
+  const table = toolTable({ ...options, warnings, lost })
   const none = () => undefined
   const tools = compacts ? { ...table, images: none, search: none } : table
   tools.add(body.tools ?? [], 'tools')
   for (const [index, item] of items.entries()) {
-    if ('type' in item && item.type === 'additional_tools')
-      tools.add(item.tools, `input[${index}].tools`)
+    const found = toolsIn(item)
+    if (found !== undefined) tools.add(found, `input[${index}].tools`)
   }
   const conversation = readItems(items, { ...options, tools, warnings })
-  const { messages, params, only } = conversation
+  const { messages, params, only = tools.only() } = conversation
   if (compacts) askForSummary(messages)
   if (body.instructions) {
     messages.unshift({ role: 'developer', content: body.instructions })
@@ -89,7 +91,7 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
 function configured(body: ItemsRequest): ItemsRequest {
   return body.input.reduce((before, item) => {
     if (!('type' in item) || item.type !== 'configuration_update') return before
-    const { reasoning, text } = item
+    const { reasoning, text } = item as Schemas['ResponseConfigurationUpdate']
     return {
       ...before,
       reasoning: { ...before.reasoning, ...reasoning },
@@ -143,16 +145,15 @@ export function nativeBody(
   const { tools, input } = body
   return {
     ...Object.fromEntries(members),
-    ...(tools == null ? {} : { tools: withoutHosted(tools) }),
-    input: input.map((item) =>
-      'type' in item && item.type === 'additional_tools'
-        ? { ...item, tools: withoutHosted(item.tools) }
-        : item,
-    ),
+    ...(tools == null ? {} : { tools: withoutSearch(tools) }),
+    input: input.map((item) => {
+      const found = toolsIn(item)
+      return found === undefined ? item : { ...item, tools: withoutSearch(found) }
+    }),
   }
 }
 
-function withoutHosted(tools: readonly Schemas['ResponseTool'][]) {
+function withoutSearch(tools: readonly Schemas['ResponseTool'][]) {
   return tools.filter((tool) => !isSearchTool(tool) && tool.type !== 'image_generation')
 }
 

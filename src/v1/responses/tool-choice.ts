@@ -25,7 +25,7 @@ export function writeChoice(
   const named = (chosen: NamedChoice): Schemas['NamedTool'] => {
     const isHosted = chosen.type === 'image_generation'
     if (isHosted && images() === undefined) throw missing(imageFunction)
-    const name = isHosted ? imageFunction : chosen.name
+    const name = 'name' in chosen ? chosen.name : chosen.type
     return find(name).isCustom && takesCustom
       ? { type: 'custom', custom: { name } }
       : { type: 'function', function: { name } }

@@ -1,14 +1,24 @@
 import type { components } from '../../../generated/types.ts'
-import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { ChatRequest, OnlyNative } from '../../core/chat/chat.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
+import { otherTool, type ClientToolType } from './client-tools.ts'
+import { unsent } from './item.ts'
 
 type Schemas = components['schemas']
 type NamedTool = Schemas['ResponseNamedTool']
 type CustomTool = Schemas['ResponseCustomTool']
+type Tool = Schemas['ResponseTool']
 
 /** A tool as the caller knows it; vendors get one name without a namespace. The gateway runs hosted tools. */
-export type ToolName = { name: string; namespace?: string; isCustom: boolean; isHosted?: true }
+export type ToolName = {
+  name: string
+  namespace?: string
+  isCustom: boolean
+  isHosted?: true
+  /** The tool that the client runs, if it is not a function or a custom tool. */
+  client?: ClientToolType
+}
 
 /** The tool `image_generation` of a request, and its parameter. */
 export type ImageTool = { settings: Schemas['ResponseImageTool']; param: string }
@@ -19,6 +29,8 @@ export type SearchTool = { settings: Schemas['ResponseWebSearchTool']; param: st
 /** The tools of a request under the names that vendors get. */
 export type Tools = {
   list: NonNullable<ChatRequest['tools']>
+  /** Why the tools cannot be translated, if they cannot. */
+  only(): OnlyNative | undefined
   /** The tool that makes pictures, if the request has it. */
   images(): ImageTool | undefined
   /** The tool that searches the web, if the request has it and the vendor may search. */
@@ -35,12 +47,11 @@ export type Tools = {
 
 /** Codex adds the tool to every request, and usually forbids it to access the web. */
 const noSearch = 'The model has no search without access to the web.'
+const allTools = 'The model gets all tools at once.'
 /** Maximum length of a function's name at OpenAI and Anthropic. */
 const nameLengthMax = 64
 /** The function that models call for a picture. */
 export const imageFunction = 'image_generation'
-/** Begins the parameters of tools that are not among the tools of the chat request. */
-export const unsent = 'unsent:'
 
 type Options = {
   /** Whether the vendor of the model takes custom tools; otherwise they become functions with one argument. */
@@ -50,19 +61,95 @@ type Options = {
   /** Whether the vendor of the model searches without access to the web. */
   searchesOffline: boolean
   warnings: Warning[]
+  /** What is lost when the request is translated. */
+  lost: Warning[]
 }
 
 /** Collects tools. Throws a GatewayError if a tool has the name `image_generation` beside the hosted one. */
 export function toolTable(options: Options): Tools {
-  const { takesCustom, editsImages, searchesOffline, warnings } = options
+  const { takesCustom, editsImages, searchesOffline, warnings, lost } = options
   const list: Tools['list'] = []
   const params: string[] = []
   const known = new Map<string, ToolName>()
-  const names = new Map<string, string>()
+  const nameOf = vendorNames(known)
+  const listed = new Set<string>()
   let images: ImageTool | undefined
   let search: SearchTool | undefined
+  let only: OnlyNative | undefined
+  const push = (tool: Tools['list'][number], param: string) => {
+    params.push(param)
+    list.push(tool)
+  }
+  const addNamed = (tool: NamedTool, param: string, namespace?: string) => {
+    const within = namespace === undefined ? {} : { namespace }
+    const name = nameOf({ name: tool.name, ...within })
+    if (name === imageFunction && images !== undefined) throw sameName(`${param}.name`)
+    // A search of the client may find a tool again.
+    if (listed.has(name) && param.startsWith('input[')) return
+    listed.add(name)
+    known.set(name, { name: tool.name, ...within, isCustom: tool.type === 'custom' })
+    push(writeTool(tool, name, takesCustom), param)
+  }
+  const addImages = (settings: ImageTool['settings'], param: string) => {
+    const other = params[list.findIndex((tool) => vendorsName(tool) === imageFunction)]
+    if (images !== undefined) throw new GatewayError('invalid_value', onlyOne, { param })
+    if (other !== undefined) throw sameName(`${other}.name`)
+    images = { settings, param }
+    known.set(imageFunction, { name: imageFunction, isCustom: false, isHosted: true })
+    push(writeImageFunction(settings, editsImages), param)
+  }
+  const addSearch = (settings: SearchTool['settings'], param: string) => {
+    if (settings.external_web_access === false && !searchesOffline) {
+      warnings.push(dropped(unsent + param, settings.type, noSearch))
+      return
+    }
+    if (search !== undefined) throw new GatewayError('invalid_value', onlyOneSearch, { param })
+    search = { settings, param }
+  }
+  const addOther = (tool: Tool, param: string) => {
+    const other = otherTool(tool, param)
+    if (other === undefined) return void lost.push(dropped(unsent + param, tool.type, allTools))
+    const { client, warning } = other
+    if (warning !== undefined) warnings.push(warning)
+    only ??= other.only
+    known.set(tool.type, { name: tool.type, isCustom: false, ...(client && { client }) })
+    push(other.function, param)
+  }
+  return {
+    list,
+    only: () => only,
+    images: () => images,
+    search: () => search,
+    nameOf,
+    find: (name) => known.get(name) ?? { name, isCustom: false },
+    paramOf: (index) => params[index] ?? 'tools',
+    add: (tools, param) => {
+      for (const { tool, path, namespace } of withoutNamespaces(tools, param)) {
+        if (isSearchTool(tool)) addSearch(tool, path)
+        else if (tool.type === 'image_generation') addImages(tool, path)
+        else if (tool.type === 'function' || tool.type === 'custom') addNamed(tool, path, namespace)
+        else addOther(tool, path)
+      }
+    },
+  }
+}
 
-  const nameOf: Tools['nameOf'] = ({ name, namespace }) => {
+type Listed = { tool: Schemas['ResponseKnownTool']; path: string; namespace?: string }
+
+function withoutNamespaces(tools: readonly Tool[], param: string): Listed[] {
+  // `addOther` takes tools of unknown types.
+  return (tools as readonly Listed['tool'][]).flatMap((tool, index): Listed[] => {
+    const path = `${param}[${index}]`
+    if (tool.type !== 'namespace') return [{ tool, path }]
+    const { name: namespace } = tool
+    return tool.tools.map((inner, at) => ({ tool: inner, path: `${path}.tools[${at}]`, namespace }))
+  })
+}
+
+/** Gives the names for vendors; `known` has those that are in use. */
+function vendorNames(known: Map<string, ToolName>): Tools['nameOf'] {
+  const names = new Map<string, string>()
+  return ({ name, namespace }) => {
     if (namespace === undefined) return name
     const full = `${namespace}__${name}`
     const given = names.get(full)
@@ -75,52 +162,6 @@ export function toolTable(options: Options): Tools {
     names.set(full, short)
     known.set(short, { name, namespace, isCustom: false })
     return short
-  }
-  const addNamed = (tool: NamedTool, param: string, namespace?: string) => {
-    const within = namespace === undefined ? {} : { namespace }
-    const name = nameOf({ name: tool.name, ...within })
-    if (name === imageFunction && images !== undefined) throw sameName(`${param}.name`)
-    known.set(name, { name: tool.name, ...within, isCustom: tool.type === 'custom' })
-    params.push(param)
-    list.push(writeTool(tool, name, takesCustom))
-  }
-  const addImages = (settings: ImageTool['settings'], param: string) => {
-    const other = params[list.findIndex((tool) => vendorsName(tool) === imageFunction)]
-    if (images !== undefined) throw new GatewayError('invalid_value', onlyOne, { param })
-    if (other !== undefined) throw sameName(`${other}.name`)
-    images = { settings, param }
-    known.set(imageFunction, { name: imageFunction, isCustom: false, isHosted: true })
-    params.push(param)
-    list.push(writeImageFunction(settings, editsImages))
-  }
-  const addSearch = (settings: SearchTool['settings'], param: string) => {
-    if (settings.external_web_access === false && !searchesOffline) {
-      warnings.push(dropped(unsent + param, settings.type, noSearch))
-      return
-    }
-    if (search !== undefined) throw new GatewayError('invalid_value', onlyOneSearch, { param })
-    search = { settings, param }
-  }
-  return {
-    list,
-    images: () => images,
-    search: () => search,
-    nameOf,
-    find: (name) => known.get(name) ?? { name, isCustom: false },
-    paramOf: (index) => params[index] ?? 'tools',
-    add: (tools, param) => {
-      for (const [index, tool] of tools.entries()) {
-        const path = `${param}[${index}]`
-        if (isSearchTool(tool)) addSearch(tool, path)
-        else if (tool.type === 'image_generation') addImages(tool, path)
-        else if (tool.type !== 'namespace') addNamed(tool, path)
-        else {
-          for (const [place, inner] of tool.tools.entries()) {
-            addNamed(inner, `${path}.tools[${place}]`, tool.name)
-          }
-        }
-      }
-    },
   }
 }
 

@@ -3888,7 +3888,7 @@ export type ResponseTokensCountObject = 'response.input_tokens';
 /**
  * A message, or another item that names its `type`.
  */
-export type ResponseInputItem = ResponseTypedItem | ResponseInputMessage;
+export type ResponseInputItem = ResponseTypedItem | ResponseInputMessage | ResponseOtherItem;
 
 export type ResponseTypedItem = ({
     type: 'message';
@@ -3911,12 +3911,48 @@ export type ResponseTypedItem = ({
 } & ResponseSearchCall) | ({
     type: 'configuration_update';
 } & ResponseConfigurationUpdate) | ({
+    type: 'tool_search_call';
+} & ResponseToolSearchCall) | ({
+    type: 'tool_search_output';
+} & ResponseToolSearchOutput) | ({
+    type: 'apply_patch_call';
+} & ResponsePatchCall) | ({
+    type: 'apply_patch_call_output';
+} & ResponsePatchOutput) | ({
+    type: 'shell_call';
+} & ResponseShellCall) | ({
+    type: 'shell_call_output';
+} & ResponseShellOutput) | ({
+    type: 'local_shell_call';
+} & ResponseLocalShellCall) | ({
+    type: 'local_shell_call_output';
+} & ResponseLocalShellOutput) | ({
+    type: 'computer_call';
+} & ResponseComputerCall) | ({
+    type: 'computer_call_output';
+} & ResponseComputerOutput) | ({
     type: 'compaction';
 } & ResponseCompaction) | ({
     type: 'compaction_trigger';
 } & ResponseCompactionTrigger) | ({
     type: 'item_reference';
 } & ResponseItemReference);
+
+/**
+ * The types of items that the gateway knows.
+ */
+export type ResponseItemType = 'message' | 'function_call' | 'function_call_output' | 'custom_tool_call' | 'custom_tool_call_output' | 'reasoning' | 'additional_tools' | 'image_generation_call' | 'web_search_call' | 'tool_search_call' | 'tool_search_output' | 'apply_patch_call' | 'apply_patch_call_output' | 'shell_call' | 'shell_call_output' | 'local_shell_call' | 'local_shell_call_output' | 'computer_call' | 'computer_call_output' | 'configuration_update' | 'compaction' | 'compaction_trigger' | 'item_reference';
+
+/**
+ * An item of a type that the gateway does not know. OpenAI gets it unchanged, with a warning, if its model
+ * gets native requests; others refuse it.
+ *
+ */
+export type ResponseOtherItem = {
+    type: string;
+    id?: ResponseItemId;
+    [key: string]: unknown;
+};
 
 /**
  * Any text; the gateway does not read it.
@@ -4066,6 +4102,149 @@ export type ResponseCustomToolCallOutput = {
     id?: ResponseItemId;
     call_id: string;
     output: ResponseToolOutput;
+};
+
+export type ResponseItemState = ResponseItemStatus | null;
+
+/**
+ * A call of the tool `tool_search`; with `execution` `client` the client answers it.
+ */
+export type ResponseToolSearchCall = {
+    type: 'tool_search_call';
+    id?: ResponseItemId;
+    call_id?: string | null;
+    execution?: ResponseToolExecution;
+    /**
+     * The arguments of the search, as the `parameters` of the tool describe them.
+     */
+    arguments?: {
+        [key: string]: unknown;
+    };
+    status?: ResponseItemState;
+};
+
+/**
+ * The tools that a search has found, which the model can call from now on.
+ */
+export type ResponseToolSearchOutput = {
+    type: 'tool_search_output';
+    id?: ResponseItemId;
+    call_id?: string | null;
+    execution?: ResponseToolExecution;
+    tools: Array<ResponseTool>;
+    status?: ResponseItemState;
+};
+
+/**
+ * A call of the tool `apply_patch`.
+ */
+export type ResponsePatchCall = {
+    type: 'apply_patch_call';
+    id?: ResponseItemId;
+    call_id: string;
+    operation: {
+        type: 'create_file' | 'update_file' | 'delete_file';
+        path: string;
+        /**
+         * A V4A diff; absent for `delete_file`.
+         */
+        diff?: string;
+    };
+    status?: ResponseItemState;
+};
+
+export type ResponsePatchOutput = {
+    type: 'apply_patch_call_output';
+    id?: ResponseItemId;
+    call_id: string;
+    status?: 'completed' | 'failed';
+    output?: string | null;
+};
+
+/**
+ * A call of the tool `shell`.
+ */
+export type ResponseShellCall = {
+    type: 'shell_call';
+    id?: ResponseItemId;
+    call_id: string;
+    action: {
+        commands: Array<string>;
+        timeout_ms?: number | null;
+        max_output_length?: number | null;
+    };
+    environment?: ResponseShellEnvironment;
+    status?: ResponseItemState;
+};
+
+export type ResponseShellOutput = {
+    type: 'shell_call_output';
+    id?: ResponseItemId;
+    call_id: string;
+    /**
+     * For each command `stdout`, `stderr` and `outcome`.
+     */
+    output: Array<{
+        [key: string]: unknown;
+    }>;
+    max_output_length?: number | null;
+    status?: ResponseItemState;
+};
+
+/**
+ * A call of the tool `local_shell`.
+ */
+export type ResponseLocalShellCall = {
+    type: 'local_shell_call';
+    id?: ResponseItemId;
+    call_id: string;
+    action: {
+        type: 'exec';
+        command: Array<string>;
+        env?: {
+            [key: string]: string;
+        };
+        timeout_ms?: number | null;
+        user?: string | null;
+        working_directory?: string | null;
+    };
+    status?: ResponseItemState;
+};
+
+export type ResponseLocalShellOutput = {
+    type: 'local_shell_call_output';
+    /**
+     * The `call_id` of the call; clients also send it as `call_id`.
+     */
+    id?: ResponseItemId;
+    call_id?: string | null;
+    output: string;
+    status?: ResponseItemState;
+};
+
+/**
+ * A call of the tool `computer`, by a model of OpenAI.
+ */
+export type ResponseComputerCall = {
+    type: 'computer_call';
+    id?: ResponseItemId;
+    call_id: string;
+    status?: ResponseItemState;
+    [key: string]: unknown;
+};
+
+export type ResponseComputerOutput = {
+    type: 'computer_call_output';
+    id?: ResponseItemId;
+    call_id: string;
+    output: {
+        type: 'computer_screenshot' | 'input_image';
+        image_url: string;
+    };
+    acknowledged_safety_checks?: Array<{
+        [key: string]: unknown;
+    }> | null;
+    status?: 'in_progress' | 'completed' | 'incomplete' | 'failed' | null;
 };
 
 export type ResponseSummaryText = {
@@ -4318,12 +4497,87 @@ export type ResponseImageTool = {
     partial_images?: number;
 };
 
+export type ResponseToolExecution = 'server' | 'client';
+
+/**
+ * Finds tools that the model can call. With `execution` `client` the client runs the search: models other
+ * than those with native requests get a function. Otherwise OpenAI runs it among the tools with
+ * `defer_loading`, and other models get all tools at once.
+ *
+ */
+export type ResponseToolSearchTool = {
+    type: 'tool_search';
+    execution?: ResponseToolExecution;
+    description?: string | null;
+    parameters?: {
+        [key: string]: unknown;
+    } | null;
+};
+
+/**
+ * Where commands run: on the computer of the client. The gateway does not let OpenAI run them in a
+ * container.
+ *
+ */
+export type ResponseShellPlace = {
+    type: 'local';
+};
+
+export type ResponseShellEnvironment = ResponseShellPlace | null;
+
+/**
+ * A tool of OpenAI that the client runs: `apply_patch` changes files with diffs, `shell` and `local_shell`
+ * run commands. Models without native requests get a function.
+ *
+ */
+export type ResponseClientTool = {
+    type: 'apply_patch' | 'shell' | 'local_shell';
+    environment?: ResponseShellEnvironment;
+};
+
+/**
+ * Lets a model of OpenAI use the computer of the client by pictures of its screen. Only models with native
+ * requests take it.
+ *
+ */
+export type ResponseComputerTool = {
+    type: 'computer' | 'computer_use_preview';
+    [key: string]: unknown;
+};
+
+/**
+ * A tool that OpenAI itself would run. The gateway refuses it: it has no price, or reads what belongs to
+ * the account of the gateway.
+ *
+ */
+export type ResponseVendorTool = {
+    type: 'file_search' | 'code_interpreter' | 'mcp' | 'programmatic_tool_calling';
+    [key: string]: unknown;
+};
+
+/**
+ * The types of tools that the gateway knows.
+ */
+export type ResponseToolType = 'function' | 'custom' | 'namespace' | 'web_search' | 'web_search_preview' | 'image_generation' | 'tool_search' | 'apply_patch' | 'shell' | 'local_shell' | 'computer' | 'computer_use_preview' | 'file_search' | 'code_interpreter' | 'mcp' | 'programmatic_tool_calling';
+
+/**
+ * A tool of a type that the gateway does not know. OpenAI gets it unchanged, with a warning, if its model
+ * gets native requests; others refuse it.
+ *
+ */
+export type ResponseOtherTool = {
+    type: string;
+    [key: string]: unknown;
+};
+
+export type ResponseTool = ResponseKnownTool | ResponseOtherTool;
+
 /**
  * Of the tools that OpenAI itself would run, the gateway runs `image_generation`, and the vendor of the
  * model `web_search`; others are not supported.
  *
  */
-export type ResponseTool = ({
+export type ResponseKnownTool = ({
     type: 'function';
 } & ResponseFunctionTool) | ({
     type: 'custom';
@@ -4333,7 +4587,15 @@ export type ResponseTool = ({
     type: 'web_search' | 'web_search_preview';
 } & ResponseWebSearchTool) | ({
     type: 'image_generation';
-} & ResponseImageTool);
+} & ResponseImageTool) | ({
+    type: 'tool_search';
+} & ResponseToolSearchTool) | ({
+    type: 'apply_patch' | 'shell' | 'local_shell';
+} & ResponseClientTool) | ({
+    type: 'computer' | 'computer_use_preview';
+} & ResponseComputerTool) | ({
+    type: 'file_search' | 'code_interpreter' | 'mcp' | 'programmatic_tool_calling';
+} & ResponseVendorTool);
 
 export type ResponseFunctionChoice = {
     type: 'function';
@@ -4353,6 +4615,13 @@ export type ResponseSearchChoice = {
     type: 'web_search' | 'web_search_preview';
 };
 
+/**
+ * A tool by its type.
+ */
+export type ResponseToolTypeChoice = {
+    type: 'tool_search' | 'apply_patch' | 'shell' | 'local_shell' | 'computer' | 'computer_use_preview';
+};
+
 export type ResponseNamedChoice = ({
     type: 'function';
 } & ResponseFunctionChoice) | ({
@@ -4361,7 +4630,9 @@ export type ResponseNamedChoice = ({
     type: 'image_generation';
 } & ResponseImageChoice) | ({
     type: 'web_search' | 'web_search_preview';
-} & ResponseSearchChoice);
+} & ResponseSearchChoice) | ({
+    type: 'tool_search' | 'apply_patch' | 'shell' | 'local_shell' | 'computer' | 'computer_use_preview';
+} & ResponseToolTypeChoice);
 
 export type ResponseAllowedChoice = {
     type: 'allowed_tools';
@@ -4378,6 +4649,8 @@ export type ResponseToolChoiceObject = ({
 } & ResponseImageChoice) | ({
     type: 'web_search' | 'web_search_preview';
 } & ResponseSearchChoice) | ({
+    type: 'tool_search' | 'apply_patch' | 'shell' | 'local_shell' | 'computer' | 'computer_use_preview';
+} & ResponseToolTypeChoice) | ({
     type: 'allowed_tools';
 } & ResponseAllowedChoice);
 
@@ -4448,6 +4721,18 @@ export type ResponseOutputItem = ({
 } & ResponseImageCall) | ({
     type: 'web_search_call';
 } & ResponseSearchCall) | ({
+    type: 'tool_search_call';
+} & ResponseToolSearchCall) | ({
+    type: 'tool_search_output';
+} & ResponseToolSearchOutput) | ({
+    type: 'apply_patch_call';
+} & ResponsePatchCall) | ({
+    type: 'shell_call';
+} & ResponseShellCall) | ({
+    type: 'local_shell_call';
+} & ResponseLocalShellCall) | ({
+    type: 'computer_call';
+} & ResponseComputerCall) | ({
     type: 'compaction';
 } & ResponseCompaction);
 
@@ -4539,7 +4824,7 @@ export type ModelResponse = {
      * The model that answered, as its provider names it.
      */
     model: string;
-    output: Array<ResponseOutputItem>;
+    output: Array<ResponseOutputItem | ResponseOtherItem>;
     parallel_tool_calls: boolean;
     previous_response_id: string | null;
     prompt_cache_key: string | null;
@@ -4576,7 +4861,7 @@ export type DeletedResponse = {
 
 export type ResponseItemList = {
     object: ListObject;
-    data: Array<ResponseTypedItem>;
+    data: Array<ResponseTypedItem | ResponseOtherItem>;
     first_id: string | null;
     last_id: string | null;
     has_more: boolean;
@@ -4589,7 +4874,10 @@ export type ResponseEventType = 'response.created' | 'response.in_progress' | 'r
  *
  */
 export type ResponseEvent = {
-    type: ResponseEventType;
+    /**
+     * Models with native requests also send events of tools that are not listed here.
+     */
+    type: ResponseEventType | string;
     /**
      * 0 for the first event, one more for each next event.
      */

@@ -15,6 +15,9 @@ type Seal = NativeRequest['seal']
 /** The account, and the maker of an answer. */
 type Sealing = Pick<Reading, 'provider' | 'upstreamModel'> & { seal: Seal }
 
+/** Items that wait for an output of the client. */
+const clientCall =
+  /^(?:function|custom_tool|tool_search|apply_patch|(?:local_)?shell|computer)_call$/
 const encrypted = 'reasoning.encrypted_content'
 
 /** The body of a request of this API. The vendor keeps nothing, and returns its reasoning encrypted. */
@@ -114,7 +117,7 @@ export function nativeReader(options: Omit<Reading, 'request'> & Sealing): Nativ
     finish: () => {
       if (!isOver) throw brokenOff()
       const hasCalls = itemsOf(response['output']).some((item) =>
-        /^(?:function|custom_tool)_call$/.test(String(membersOf(item)['type'])),
+        clientCall.test(String(membersOf(item)['type'])),
       )
       const finishReason = finishReasonOf(response, hasCalls)
       const answer = nativeAnswer(response, options)
