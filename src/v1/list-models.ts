@@ -29,7 +29,9 @@ export function listModels({ catalog, routes }: Options): Operation<'listModels'
       }
       return { status: 200, json: modelPage([...listed.values()], query), mayBeCoded: true }
     }
-    const json: Schemas['ModelList'] = { object: 'list', data: models.map(toModel) }
+    // A model in the list for Codex would lose the instructions that Codex has for it.
+    const forCodex = query.client_version === undefined ? {} : { models: [] }
+    const json: Schemas['ModelList'] = { object: 'list', data: models.map(toModel), ...forCodex }
     return { status: 200, json, mayBeCoded: true }
   }
 }
