@@ -40,6 +40,7 @@ export const ImageComplexityValues = ["low","medium","high"] as const
 export const ImageSizeClassValues = ["1K","2K","4K"] as const
 export const ReasoningEffortValues = ["none","minimal","low","medium","high","xhigh","max"] as const
 export const AnsweredServiceTierValues = ["auto","default","flex","scale","priority","fast"] as const
+export const MessageToolTypeValues = ["custom","web_search_20250305"] as const
 export const MessageStopReasonValues = ["end_turn","max_tokens","stop_sequence","tool_use","pause_turn","refusal","model_context_window_exceeded"] as const
 export const MessageErrorTypeValues = ["invalid_request_error","authentication_error","billing_error","permission_error","not_found_error","conflict_error","request_too_large","rate_limit_error","api_error","timeout_error","overloaded_error"] as const
 export const ResponseItemTypeValues = ["message","function_call","function_call_output","custom_tool_call","custom_tool_call_output","reasoning","additional_tools","image_generation_call","web_search_call","tool_search_call","tool_search_output","apply_patch_call","apply_patch_call_output","shell_call","shell_call_output","local_shell_call","local_shell_call_output","computer_call","computer_call_output","configuration_update","compaction","compaction_trigger","item_reference"] as const

@@ -317,6 +317,7 @@ export const operations = [
       "exclude_deprecated",
       "limit",
       "family",
+      "client_version",
       "after_id",
       "before_id"
     ],

@@ -4298,13 +4298,8 @@ export interface components {
         MessageSystem: string | components["schemas"]["MessageTextBlock"][];
         /** @description A tool that the client runs, or the search of the web by the vendor of the model. */
         MessageTool: {
-            /**
-             * @description Of the tools of Anthropic's API only `web_search_20250305` is supported, with the name `web_search`, and
-             *     for models with the price `web_search`. Instead of another tool send one of your own, with
-             *     `input_schema`.
-             * @enum {string}
-             */
-            type?: "custom" | "web_search_20250305";
+            /** @description `web_search_20250305` has the name `web_search`, and is for models with the price `web_search`. */
+            type?: components["schemas"]["MessageToolType"];
             /** @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces. */
             name: string;
             description?: string;
@@ -4323,7 +4318,21 @@ export interface components {
             user_location?: components["schemas"]["WebSearchPlace"] | null;
             cache_control?: components["schemas"]["CacheControl"];
         };
-        MessageTools: components["schemas"]["MessageTool"][];
+        /** @enum {string} */
+        MessageToolType: "custom" | "web_search_20250305";
+        /**
+         * @description Another tool of Anthropic's API. `bash_…`, `text_editor_…` and `memory_…`, which the client runs, are
+         *     functions for models of other vendors. Only models of Anthropic take `computer_…` and, with a warning,
+         *     types that the gateway does not know. Tools that Anthropic itself would run are refused.
+         */
+        MessageVendorTool: {
+            type: string;
+            name?: string;
+            cache_control?: components["schemas"]["CacheControl"];
+        } & {
+            [key: string]: unknown;
+        };
+        MessageTools: (components["schemas"]["MessageTool"] | components["schemas"]["MessageVendorTool"])[];
         MessageToolMode: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5671,6 +5680,13 @@ export interface components {
         /** @enum {string} */
         ListObject: "list";
         ModelList: {
+            /**
+             * @description Only with `client_version`, for Codex. Empty: Codex has descriptions and instructions of its own, and
+             *     uses its standard ones for a model that it does not know.
+             */
+            models?: {
+                [key: string]: unknown;
+            }[];
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["Model"][];
         };
@@ -9549,6 +9565,11 @@ export interface operations {
                  * @example claude
                  */
                 family?: components["schemas"]["PlainName"];
+                /**
+                 * @description The version of Codex, which reads `models` of the answer.
+                 * @example 0.171.0
+                 */
+                client_version?: string;
                 /**
                  * @description Return the models after this model. Only for Anthropic's form.
                  * @example claude-sonnet-5

@@ -35,6 +35,13 @@ const fields = [
   'top_k',
   'service_tier',
 ]
+/** Tools that the client runs, with the one name that each has. */
+const ownTools: Readonly<Record<string, { name: string; fields: string[] }>> = {
+  bash_20250124: { name: 'bash', fields: [] },
+  text_editor_20250728: { name: 'str_replace_based_edit_tool', fields: ['max_characters'] },
+  memory_20250818: { name: 'memory', fields: [] },
+  computer_20251124: { name: 'computer', fields: ['display_width_px', 'display_height_px'] },
+}
 const toolFields = ['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']
 /** Fields that need a feature flag in the header `anthropic-beta`. */
 const betaFields = {
@@ -260,6 +267,12 @@ function checkTools(
   for (const tool of (tools ?? []) as Body[]) {
     if (tool['type'] === 'web_search_20250305') {
       checkSearchTool(tool, refuse)
+      continue
+    }
+    const own = ownTools[String(tool['type'])]
+    if (own !== undefined) {
+      allowOnly(tool, ['type', 'name', 'cache_control', ...own.fields], 'tools.0', invalid)
+      if (tool['name'] !== own.name) refuse(`tools.0.${String(tool['type'])}.name`)
       continue
     }
     allowOnly(tool, [...toolFields, ...flagged], 'tools.0', invalid)

@@ -125,6 +125,7 @@ describe('the errors of the Messages API', () => {
       [
         { ...usual, tools: [tool, { type: 'web_search_20260318', name: 'web_search' }] },
         'tools[1].type',
+        'unsupported_value',
       ],
       [
         { ...usual, tools: [tool], tool_choice: { type: 'tool', name: 'none' } },

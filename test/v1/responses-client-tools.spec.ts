@@ -270,4 +270,13 @@ describe('tools of the Responses API that the client runs', () => {
       await expectError(await post({ model, tools, input: 'Hi.' }), refusal)
     }
   })
+
+  it('come with a list of models that Codex reads, which leaves it its own instructions', async () => {
+    const init = { key: house.gateway.liveKey }
+    const read = async (path: string) => (await house.gateway.fetch(path, init)).json()
+    const usual = (await read('/v1/models')) as object
+    expect(usual).not.to.have.property('models')
+    const forCodex = await read('/v1/models?client_version=0.171.0')
+    expect(forCodex).to.deep.equal({ ...usual, models: [] })
+  })
 })

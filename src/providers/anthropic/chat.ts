@@ -88,7 +88,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
       return nativeFirst(
         asking(() => asItCame),
         translated,
-        native.isTranslatable,
+        native.isTranslatable && native.only === undefined,
       )
     },
   }

@@ -11,7 +11,7 @@ import { noTexts, type CheckPicture } from '../../core/image/image.ts'
 import { makesImages, type Model, type Warning } from '../../core/model.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
-import type { RouteTable } from '../../core/route.ts'
+import { refusalOf, type RouteTable } from '../../core/route.ts'
 import type { Answer } from '../../http/answer.ts'
 import { messageErrorBody } from '../../http/message-error.ts'
 import { contextOf, type Operation, type OperationCall } from '../../http/operation.ts'
@@ -123,9 +123,11 @@ export function readCall(call: AskedCall, options: Omit<MessageOptions, 'gateway
   refusePictureModel(model)
   const seal = options.sealOf(call.caller.accountId)
   const read = readRequest(asked, model, seal)
-  const { lost, nameOf } = read
+  const { lost, only, nameOf } = read
   const { request, isUnchanged, ...checked } = pictureChecked(read, options.checkPicture)
-  const isNative = isUnchanged && model && options.nativeApi(model.row.provider) === 'messages'
+  const isNative =
+    (isUnchanged || only) && model && options.nativeApi(model.row.provider) === 'messages'
+  if (only && model && !isNative) throw refusalOf([only.problem]).named(nameOf)
   const warnings = isNative ? checked.warnings : [...checked.warnings, ...lost]
   const headers = betasOf(call.request.headers['anthropic-beta'])
   return {
@@ -133,7 +135,7 @@ export function readCall(call: AskedCall, options: Omit<MessageOptions, 'gateway
     request,
     warnings: warnings.length === 0 ? undefined : warnings,
     native: isNative
-      ? { api: 'messages', body: nativeBody(asked), headers, seal, lost }
+      ? { api: 'messages', body: nativeBody(asked), headers, seal, lost, only }
       : undefined,
     nameOf,
     explain: (error) => asTooLong(error.named(nameOf), request, model),

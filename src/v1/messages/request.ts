@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import { bodyMembers } from '../../../generated/operations.ts'
 import type { components } from '../../../generated/types.ts'
-import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
+import type { ChatRequest, OnlyNative, ReasoningEffort } from '../../core/chat/chat.ts'
 import { withoutEmpty } from '../../core/chat/default-values.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
+import { readVendorTool, type VendorTool } from './client-tools.ts'
 import { readConversation, unsent, type Conversation } from './conversation.ts'
 import { limitedTools, readSearch, type ReadSearch } from './search.ts'
 
@@ -17,6 +18,8 @@ export type ReadRequest = {
   warnings: Warning[]
   /** What only a translated request loses. */
   lost: Warning[]
+  /** Absent for a request that can be translated. */
+  only: OnlyNative | undefined
   /** Maps a parameter of the canonical request to the caller's name for it. */
   nameOf: (param: string) => string
 }
@@ -33,6 +36,10 @@ export function readRequest(
   const { thinking, output_config: output = {} } = asked
   const search = readSearch(asked)
   const { choice, others } = search
+  const tools = others.map(({ tool, index }) =>
+    isVendorTool(tool) ? readVendorTool(tool, index) : { function: toolOf(tool) },
+  )
+  for (const { warning } of tools) if (warning !== undefined) warnings.push(warning)
   warnings.push(...search.warnings)
   lost.push(...conversation.lost, ...search.lost)
   const effort = effortOf(thinking, output.effort)
@@ -46,13 +53,15 @@ export function readRequest(
     ...(asked.stop_sequences === undefined ? {} : { stop: asked.stop_sequences }),
     ...userOf(asked.metadata?.user_id),
     ...(asked.cache_control === undefined ? {} : { cache_control: asked.cache_control }),
-    ...(asked.tools === undefined ? {} : { tools: others.map(({ tool }) => toolOf(tool)) }),
+    ...(asked.tools === undefined ? {} : { tools: tools.map((tool) => tool.function) }),
     ...search.options,
     ...(choice === undefined ? {} : choiceOf(choice)),
     ...(effort === undefined ? {} : { reasoning_effort: effort }),
     ...(output.format === undefined ? {} : { response_format: formatOf(output.format) }),
   }
-  return { request: withoutEmpty(request), warnings, lost, nameOf: naming(conversation, search) }
+  const only = tools.find((tool) => tool.only !== undefined)?.only
+  const nameOf = naming(conversation, search)
+  return { request: withoutEmpty(request), warnings, lost, only, nameOf }
 }
 
 /** Fields that change what the model can do, so that a call without them would be a different call. */
@@ -143,6 +152,10 @@ function effortOf(
     case 'between_tools':
       return effort ?? 'high'
   }
+}
+
+function isVendorTool(tool: Schemas['MessageTools'][number]): tool is VendorTool {
+  return tool.type !== undefined && tool.type !== 'custom'
 }
 
 function toolOf(tool: Schemas['MessageTool']): Schemas['FunctionTool'] {

@@ -8,7 +8,8 @@ import { unsent } from './conversation.ts'
 
 type Schemas = components['schemas']
 type Asked = Pick<Schemas['CreateMessageRequest'], 'tools' | 'tool_choice'>
-type Tool = Schemas['MessageTool']
+type Tool = Schemas['MessageTools'][number]
+type Search = Schemas['MessageTool'] & { type: 'web_search_20250305' }
 
 /** The name of the tool at Anthropic. */
 const searchName = 'web_search'
@@ -32,7 +33,7 @@ export function readSearch({ tools = [], tool_choice: choice }: Asked): ReadSear
   const [warnings, lost]: [Warning[], Warning[]] = [[], []]
   const listed = tools.map((tool, index) => ({ tool, index }))
   const others = listed.filter(({ tool }) => !isSearch(tool))
-  const [own, second] = listed.filter(({ tool }) => isSearch(tool))
+  const [own, second] = listed.flatMap(({ tool, index }) => (isSearch(tool) ? { tool, index } : []))
   const read = { others, warnings, lost, choice }
   if (own === undefined) return { ...read, options: {}, index: -1 }
   const { tool, index } = own
@@ -79,8 +80,8 @@ export function limitedTools(tools: readonly Tool[]): Tool[] {
   )
 }
 
-function isSearch({ type }: Tool): boolean {
-  return type === 'web_search_20250305'
+function isSearch(tool: Tool): tool is Search {
+  return tool.type === 'web_search_20250305'
 }
 
 /** The canonical form cannot name the search, but can force it if it is the only tool. */

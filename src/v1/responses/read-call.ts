@@ -69,7 +69,7 @@ export async function readCall(call: AskedCall, options: ReadOptions): Promise<R
       (corrected === undefined || asked.only !== undefined) &&
       asked.tools.images() === undefined
     const { lost, only } = asked
-    if (only !== undefined && !isNative) throw refusalOf([only.problem])
+    if (only !== undefined && model !== undefined && !isNative) throw refusalOf([only.problem])
     const native = isNative
       ? ({
           api: 'responses',

@@ -3410,12 +3410,9 @@ export type MessageSystem = string | Array<MessageTextBlock>;
  */
 export type MessageTool = {
     /**
-     * Of the tools of Anthropic's API only `web_search_20250305` is supported, with the name `web_search`, and
-     * for models with the price `web_search`. Instead of another tool send one of your own, with
-     * `input_schema`.
-     *
+     * `web_search_20250305` has the name `web_search`, and is for models with the price `web_search`.
      */
-    type?: 'custom' | 'web_search_20250305';
+    type?: MessageToolType;
     /**
      * 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces.
      */
@@ -3447,7 +3444,22 @@ export type MessageTool = {
     cache_control?: CacheControl;
 };
 
-export type MessageTools = Array<MessageTool>;
+export type MessageToolType = 'custom' | 'web_search_20250305';
+
+/**
+ * Another tool of Anthropic's API. `bash_…`, `text_editor_…` and `memory_…`, which the client runs, are
+ * functions for models of other vendors. Only models of Anthropic take `computer_…` and, with a warning,
+ * types that the gateway does not know. Tools that Anthropic itself would run are refused.
+ *
+ */
+export type MessageVendorTool = {
+    type: string;
+    name?: string;
+    cache_control?: CacheControl;
+    [key: string]: unknown;
+};
+
+export type MessageTools = Array<MessageTool | MessageVendorTool>;
 
 export type MessageToolMode = {
     type: 'auto' | 'any' | 'none';
@@ -5080,6 +5092,14 @@ export type Model = {
 export type ListObject = 'list';
 
 export type ModelList = {
+    /**
+     * Only with `client_version`, for Codex. Empty: Codex has descriptions and instructions of its own, and
+     * uses its standard ones for a model that it does not know.
+     *
+     */
+    models?: Array<{
+        [key: string]: unknown;
+    }>;
     object: ListObject;
     data: Array<Model>;
 };
@@ -7269,6 +7289,11 @@ export type ListModelsData = {
          *
          */
         family?: PlainName;
+        /**
+         * The version of Codex, which reads `models` of the answer.
+         *
+         */
+        client_version?: string;
         /**
          * Return the models after this model. Only for Anthropic's form.
          */
