@@ -25,6 +25,7 @@ const flags = [
 const variables = {
   NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'),
   MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '1048576',
 }
 
 const env = { ...variables, ...process.env }

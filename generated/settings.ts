@@ -252,7 +252,7 @@ export interface components {
                  * @default 50331648
                  */
                 request_bytes_max: number;
-                /** @description Maximum memory for the bodies of all requests and responses. Default a quarter of the memory that the process may use, at most 201326592. */
+                /** @description Maximum memory for the bodies of all requests and responses. Default a quarter of the memory that the process may use, at most 201326592. Large pictures have a quarter of the memory beside it. */
                 buffered_bytes_max?: number;
                 /**
                  * @description Time limit for receiving a request.
@@ -605,7 +605,7 @@ export const settings = [
     "variable": null,
     "standard": null,
     "needsRestart": true,
-    "description": "Maximum memory for the bodies of all requests and responses. Default a quarter of the memory that the process may use, at most 201326592."
+    "description": "Maximum memory for the bodies of all requests and responses. Default a quarter of the memory that the process may use, at most 201326592. Large pictures have a quarter of the memory beside it."
   },
   {
     "group": "Models and providers",

@@ -17,6 +17,7 @@ import {
 } from './assemble/store.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectNear, type Collector } from './bytes/collection.ts'
+import { pictureBytesDefault } from './bytes/machine-memory.ts'
 import { workerCount, type Config, type ReadSettings, type Secrets } from './settings/config.ts'
 import { gatewayStopped } from './core/resilience/deadline.ts'
 import { GatewayError } from './core/error.ts'
@@ -177,7 +178,7 @@ type Opened = {
 async function open(options: AssembleOptions): Promise<Opened> {
   const { config, secrets, log, worker, publicNet = {} } = options
   const { clock = Date.now, monotonic = elapsed, sleep = pause, random = Math.random } = options
-  const budget = budgetOf({ config, monotonic, onGarbage: (bytes) => collectIfNear?.(bytes) })
+  const budget = budgetOf({ config, now: monotonic, onGarbage: (bytes) => collectIfNear?.(bytes) })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const collectIfNear = collectionOf(options, metrics)
   const events = createEvents(log, metrics)
@@ -251,20 +252,20 @@ function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
 }
 
 type BudgetParts = Pick<AssembleOptions, 'config'> & {
-  monotonic: () => number
+  now: () => number
   onGarbage: (bytes: number) => void
 }
 
 /** The memory for all requests of this process together; workers share the machine's memory equally. */
-function budgetOf({ config, monotonic, onGarbage }: BudgetParts): Budget {
-  const { bufferedBytesMax, requestBytesMax, slowPeerGraceMs } = config.limits
-  // Each worker can hold at least two requests of the largest size.
-  const leastBytes = Math.min(bufferedBytesMax, 2 * requestBytesMax)
+function budgetOf({ config, ...rest }: BudgetParts): Budget {
+  const { bufferedBytesMax, requestBytesMax, slowPeerGraceMs, pictureBytesMax } = config.limits
+  const shareOf = (bytes: number) => Math.floor(bytes / workerCount(config))
   return createBudget({
-    bytesMax: Math.max(Math.floor(bufferedBytesMax / workerCount(config)), leastBytes),
+    // Each worker can hold at least two requests of the largest size.
+    bytesMax: Math.max(shareOf(bufferedBytesMax), Math.min(bufferedBytesMax, 2 * requestBytesMax)),
+    pictureBytesMax: shareOf(pictureBytesMax ?? pictureBytesDefault()),
     graceMs: slowPeerGraceMs,
-    now: monotonic,
-    onGarbage,
+    ...rest,
   })
 }
 

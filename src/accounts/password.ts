@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { GatewayError } from '../core/error.ts'
-import { createQueue } from '../core/resilience/queue.ts'
+import { createQueue } from '../bytes/queue.ts'
 
 export type Passwords = {
   /** The hash of a password as a PHC string. Throws `overloaded` when the queue is full. */
@@ -39,7 +39,7 @@ export function createPasswords({
     full: overloaded,
   })
   const tagOf = (password: string, salt: Buffer, parameters: Parameters) =>
-    queue(() => compute(password, salt, parameters))
+    queue.run(() => compute(password, salt, parameters))
   return {
     hash: async (password) => {
       const salt = randomBytes(saltBytes)

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Queue } from '../bytes/queue.ts'
 import { createBudgets, type Budgets } from '../accounts/budgets.ts'
 import { createLedger } from '../accounts/ledger.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
@@ -8,7 +9,6 @@ import type { CallParts } from '../core/call.ts'
 import { createBackgroundCalls, type BackgroundCalls } from '../core/resilience/background-calls.ts'
 import { createAbandonedCalls, type AbandonedCalls } from '../core/resilience/ending.ts'
 import { createCircuit } from '../core/resilience/circuit.ts'
-import type { PixelQueue } from '../core/image/picture.ts'
 import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
 import type { Claim } from '../core/recall/in-flight.ts'
 import { createDeduplication, type Deduplication } from '../core/recall/deduplication.ts'
@@ -49,7 +49,7 @@ const pictureRedirectsMax = 3
 /** Resources of calls that survive a reload: connections, caches, counts and queues. */
 export type Calls = {
   guarded: GuardedFetch
-  pixelQueue: PixelQueue
+  pixelQueue: Queue
   /** Connections to providers. */
   lines: Lines
   /** Opens the connections to endpoints of the stored settings. */
@@ -93,7 +93,7 @@ export async function assembleCalls(
   settings: SettingsNow,
 ): Promise<Calls> {
   const limits: LimitsNow = () => settings().limits
-  const { config, peers, events, budget, publicNet, clock, monotonic } = environment
+  const { config, peers, events, publicNet, clock, monotonic } = environment
   const { limits: first, uploadDir } = config
   const { redis } = peers
   const remembering = { secret, limits, events, monotonic }
@@ -129,7 +129,7 @@ export async function assembleCalls(
   const key = secret.keyFor('saved pictures', uploadsKeyBytes)
   return {
     guarded,
-    pixelQueue: createPixelQueue(first, budget),
+    pixelQueue: createPixelQueue(first),
     lines: createLines({ monotonic, clock, guardedConnector }),
     guardedConnector,
     cache,

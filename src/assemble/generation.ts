@@ -22,7 +22,7 @@ import { createOriginRule, type AllowsOrigin } from '../mcp/origin.ts'
 import type { BoundTool, ToolsInForce } from '../mcp/tool.ts'
 import { createTools } from '../mcp/tools/index.ts'
 import { checkNamedPicture as checkPicture } from '../pictures/check-picture.ts'
-import { createDecoder, createFinish } from '../pictures/finish.ts'
+import { createConversion, createDecoder } from '../pictures/finish.ts'
 import { createReadSources } from '../pictures/read-source.ts'
 import { createShrink } from '../pictures/shrink.ts'
 import { createRouteOrder } from '../policy/route-order.ts'
@@ -222,8 +222,8 @@ function gatewayOf(
     onRouted: events.routed,
     onFault: events.faulted,
     readSources,
-    finishPicture: createFinish(pixelQueue),
     shrinkPicture: createShrink(pixelQueue),
+    conversion: createConversion(pixelQueue, 2 * environment.budget.pictureBytesMax),
     startDeadline: createDeadlines({ occupancy: underWay }),
     clock,
     monotonic,

@@ -66,9 +66,20 @@ export function encodeBase64(pieces: Pieces): Buffer[] {
 
 const nothing = Buffer.alloc(0)
 
-/** Decodes base64 text, at most its first `charactersMax` characters. */
+/** Decodes canonical base64 text, at most its first `charactersMax` characters, without a copy of the text. */
 export function decodeBase64(text: Pieces, charactersMax = Infinity): Buffer {
-  return Buffer.from(joinPieces(slicePieces(text, 0, charactersMax)).toString('latin1'), 'base64')
+  const pieces = slicePieces(text, 0, charactersMax)
+  const bytes = Buffer.allocUnsafe(Math.ceil(piecesLength(pieces) / 4) * 3)
+  let written = 0
+  let carried = ''
+  for (const piece of pieces) {
+    const letters = carried + piece.toString('latin1')
+    const whole = letters.length - (letters.length % 4)
+    written += bytes.write(letters.slice(0, whole), written, 'base64')
+    carried = letters.slice(whole)
+  }
+  written += bytes.write(carried, written, 'base64')
+  return bytes.subarray(0, written)
 }
 
 /** The number of bytes that canonical base64 text (as in `base64Length`) decodes to. */

@@ -1,6 +1,7 @@
 import {
   MemoryLedger,
   accountFactor,
+  answersShare,
   newWorkShare,
   type BudgetOptions,
   type AnswerDecision,
@@ -18,6 +19,8 @@ export type Budget = {
   open(): Hold
   /** The bytes in use. */
   bytes(): number
+  /** The memory for large pictures. */
+  pictureBytesMax: number
 }
 
 /**
@@ -26,7 +29,11 @@ export type Budget = {
  */
 export function createBudget(options: BudgetOptions): Budget {
   const ledger = new MemoryLedger(options)
-  return { open: () => new Hold(ledger), bytes: () => ledger.bytes }
+  return {
+    open: () => new Hold(ledger),
+    bytes: () => ledger.bytes + ledger.reserving.taken(),
+    pictureBytesMax: ledger.pictureBytesMax,
+  }
 }
 
 /**
@@ -38,7 +45,10 @@ export class Hold {
   #watched: Set<Watched> | undefined
   accountId: string | undefined
   bytes = 0
+  /** Memory for large pictures; with it the request is not counted in the budget. */
+  reserved = 0
   #answerBytes = 0
+  #unreserve: (() => void) | undefined
   #isReleased = false
 
   constructor(ledger: MemoryLedger) {
@@ -61,10 +71,42 @@ export class Hold {
     return refusal
   }
 
+  /**
+   * Reserves memory for large pictures before they are paid. Waits in order; rejects with the reason of `signal`,
+   * or when too many requests wait.
+   */
+  async reserve(planned: number, signal: AbortSignal): Promise<void> {
+    const { reserving, pictureBytesMax, bytesMax } = this.#ledger
+    // Smaller answers wait for their memory when they arrive.
+    if (this.#isReleased || planned <= bytesMax * answersShare) return
+    // Pictures that may need more than all memory are made alone: most are smaller than planned.
+    const bytes = Math.min(planned, pictureBytesMax)
+    const end = await reserving.enter({ bytes, signal })
+    if (this.#isReleased) return end()
+    if (this.reserved === 0) {
+      this.#ledger.count(this.accountId, -this.bytes)
+      this.#ledger.answerBytes -= this.#answerBytes
+    }
+    this.reserved += bytes
+    const before = this.#unreserve
+    this.#unreserve = () => {
+      before?.()
+      end()
+    }
+  }
+
+  /** Pictures that exceed the reserved memory get the memory of all other requests on top. */
+  #takeReserved(bytes: number): Refusal | undefined {
+    if (this.bytes + bytes > this.reserved + this.#ledger.bytesMax) return 'never'
+    this.growAnswer(bytes)
+    return undefined
+  }
+
   /** Takes bytes for accepted work, or returns the refusal when the whole budget is used up. */
   takeMore(bytes: number): Refusal | undefined {
     const ledger = this.#ledger
     if (this.#isReleased) return undefined
+    if (this.reserved > 0) return this.#takeReserved(bytes)
     if (this.bytes + bytes > ledger.bytesMax) return 'never'
     if (ledger.refusalAfterCuts(bytes, undefined, 1) === 'process') return 'process'
     this.grow(bytes)
@@ -77,6 +119,7 @@ export class Hold {
    */
   draw(bytes: number, go: () => void, refuse: () => void): AnswerDecision {
     if (this.#isReleased) return 'go'
+    if (this.reserved > 0) return this.#takeReserved(bytes) === undefined ? 'go' : 'refuse'
     const decision = this.#ledger.decide(this, bytes)
     if (decision === 'wait') this.#ledger.wait({ hold: this, bytes, go, refuse })
     return decision
@@ -94,7 +137,8 @@ export class Hold {
   grow(bytes: number): void {
     if (this.#isReleased) return
     this.bytes += bytes
-    this.#ledger.count(this.accountId, bytes)
+    if (this.reserved === 0) this.#ledger.count(this.accountId, bytes)
+    else if (bytes < 0) this.#ledger.countGarbage(-bytes)
   }
 
   give(bytes: number): void {
@@ -106,7 +150,7 @@ export class Hold {
     if (this.#isReleased) return
     this.grow(bytes)
     this.#answerBytes += bytes
-    this.#ledger.answerBytes += bytes
+    if (this.reserved === 0) this.#ledger.answerBytes += bytes
   }
 
   /** Releases bytes that were drawn for an answer. */
@@ -118,7 +162,7 @@ export class Hold {
   keep(bytes: number): void {
     if (this.#isReleased) return
     if (bytes !== this.bytes) this.grow(bytes - this.bytes)
-    this.#ledger.answerBytes += bytes - this.#answerBytes
+    if (this.reserved === 0) this.#ledger.answerBytes += bytes - this.#answerBytes
     this.#answerBytes = bytes
     this.#ledger.settle(this)
   }
@@ -151,6 +195,8 @@ export class Hold {
     if (this.#isReleased) return
     this.keep(0)
     this.#isReleased = true
+    this.reserved = 0
+    this.#unreserve?.()
     const ledger = this.#ledger
     for (const one of this.#watched ?? []) ledger.watched.delete(one)
     if (ledger.waiting.size > 0) {

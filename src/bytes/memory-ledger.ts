@@ -1,3 +1,5 @@
+import { createQueue, type Queue } from './queue.ts'
+
 /** Why memory is refused: the account's share or the budget is used up, or the request exceeds the budget. */
 export type Refusal = 'account' | 'process' | 'never'
 
@@ -14,7 +16,7 @@ export type Peer = {
 /** Part of the budget for new work. The rest is reserved for finishing accepted work. */
 export const newWorkShare = 3 / 4
 /** Part of the budget for answers; while it is used up, answers of upstreams wait for memory. */
-const answersShare = 1 / 4
+export const answersShare = 1 / 4
 /** Answers below this size, which are most, never wait for memory. */
 const waitingBytesMin = 65_536
 /** An answer is refused after it has waited this many grace periods for memory. */
@@ -25,10 +27,15 @@ export const accountFactor = 3
 const movedBytesMin = 16_384
 const sweepMsMax = 500
 
+/** More requests that wait for memory for large pictures are refused. */
+const reservingMax = 256
+
 /** The memory of one request. */
 export type Holder = {
   readonly accountId: string | undefined
   readonly bytes: number
+  /** Bytes of the memory for large pictures that are reserved for this request. */
+  readonly reserved: number
   growAnswer(bytes: number): void
   release(): void
 }
@@ -44,9 +51,10 @@ export type Waiting = {
   refuse: () => void
   since: number
 }
-
 export type BudgetOptions = {
   bytesMax: number
+  /** The memory for large pictures, beside `bytesMax`; as much as `bytesMax` when absent. */
+  pictureBytesMax?: number
   /** How long a peer may pause before it is disconnected for its memory. */
   graceMs?: number | undefined
   /** Milliseconds of a monotonic clock. */
@@ -61,6 +69,7 @@ const graceStandardMs = 2000
 /** The memory of each request, the answers that wait for memory, and the peers that pause. */
 export class MemoryLedger {
   readonly bytesMax: number
+  readonly pictureBytesMax: number
   readonly graceMs: number
   readonly now: () => number
   /** Reports bytes that became garbage. */
@@ -68,6 +77,8 @@ export class MemoryLedger {
   readonly accounts = new Map<string, number>()
   readonly watched = new Set<Watched>()
   readonly waiting = new Set<Waiting>()
+  /** Requests that reserve memory for large pictures, in order. */
+  readonly reserving: Queue
   bytes = 0
   /** Bytes held for answers of upstreams and for unread answers. */
   answerBytes = 0
@@ -81,12 +92,19 @@ export class MemoryLedger {
 
   constructor({
     bytesMax,
+    pictureBytesMax = bytesMax,
     graceMs = graceStandardMs,
     now,
     onGarbage = () => undefined,
   }: BudgetOptions) {
     this.countGarbage = onGarbage
     this.bytesMax = bytesMax
+    this.pictureBytesMax = Math.max(bytesMax, pictureBytesMax)
+    this.reserving = createQueue({
+      bytesMax: this.pictureBytesMax,
+      waitingMax: reservingMax,
+      full: () => new Error('Too many requests wait for the memory of large pictures.'),
+    })
     this.graceMs = graceMs
     this.now = now
   }
@@ -218,7 +236,9 @@ export class MemoryLedger {
       }
       for (const one of this.watched) {
         this.#look(one)
-        if (this.#aliveMs - one.movedAt >= (one.peer.idleTimeoutMs ?? Infinity)) this.#cut(one)
+        const isInTheWay = this.reserving.waiting() > 0 && one.hold.reserved > 0
+        const pauseMaxMs = isInTheWay ? this.graceMs : (one.peer.idleTimeoutMs ?? Infinity)
+        if (this.#aliveMs - one.movedAt >= pauseMaxMs) this.#cut(one)
       }
       this.#serve()
     }, pauseMs).unref()

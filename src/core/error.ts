@@ -17,7 +17,7 @@ export type Progress = {
   /** The budget that does not cover the call, in its state before the call. */
   budget?: Schemas['BudgetState']
   /** The tries in order. */
-  attempts?: readonly { provider: string; outcome: string }[]
+  attempts?: readonly { provider: string; outcome: string; costNanoUsd?: number | null }[]
 }
 
 /** The closed table of docs/behaviour.md#errors: a code without a row here does not compile. */

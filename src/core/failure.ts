@@ -267,7 +267,8 @@ export function errorAfter(
         code,
         failure.kind === 'busy'
           ? failure.message
-          : 'The answer took more memory than the gateway had left. Try again in a moment.',
+          : "The provider's answer took more memory than the gateway had left. It may be charged, and a " +
+              'repeated request is charged again. Ask for less at once.',
         { ...options, retryAfterSeconds: 1 },
       )
     case 'model_not_found':

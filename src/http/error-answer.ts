@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
-import { isOutcomeUnknown } from '../core/failure.ts'
+import { isOutcomeUnknown, ProviderFailure } from '../core/failure.ts'
 import type { Answer } from './answer.ts'
 import { progressHeaders } from './receipt-headers.ts'
 
@@ -49,6 +49,14 @@ export function errorBody(
   return { error: budget === undefined ? body : { ...body, budget } }
 }
 
+/** Whether a vendor was paid for the failed call, so that a repeated request would be paid again. */
+function wasPaid(error: GatewayError): boolean {
+  const { cause, progress } = error
+  const isDiscarded = cause instanceof ProviderFailure && cause.kind === 'no_memory'
+  const charged = progress.attempts?.some(({ costNanoUsd = 0 }) => costNanoUsd !== 0) === true
+  return isDiscarded || charged || isOutcomeUnknown(error)
+}
+
 /** Maximum of `Retry-After`; OpenAI's clients ignore a longer one. */
 const retryAfterSecondsMax = 60
 /** A cached error would outlive its cause. */
@@ -68,8 +76,8 @@ export function errorHeaders(
     headers['retry-after'] = String(Math.ceil(seconds))
   }
   // OpenAI's clients retry failed requests unless this header forbids it.
-  const isFinal = status === 402 || code === 'idempotency_key_reused' || isOutcomeUnknown(error)
-  if (isFinal) headers['x-should-retry'] = 'false'
+  if (wasPaid(error) || status === 402 || code === 'idempotency_key_reused')
+    headers['x-should-retry'] = 'false'
   if (error instanceof MethodNotAllowed) headers['allow'] = error.methods.join(', ').toUpperCase()
   // The protocol that is needed instead (RFC 9110 section 15.5.22).
   if (status === 426) Object.assign(headers, { upgrade: 'HTTP/1.1', connection: 'upgrade' })

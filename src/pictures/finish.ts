@@ -1,9 +1,18 @@
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
-import type { Budget } from '../bytes/budget.ts'
+import { createQueue, type Queue } from '../bytes/queue.ts'
+import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
-import { type PixelQueue, readPicture } from '../core/image/picture.ts'
-import type { FinishedPicture, FinishPicture, ImagePlan, Picture } from '../core/image/image.ts'
-import { createQueue } from '../core/resilience/queue.ts'
+import { readPicture } from '../core/image/picture.ts'
+import type {
+  Conversion,
+  FinishedPicture,
+  ImageFormat,
+  ImagePlan,
+  Picture,
+  Pixels,
+} from '../core/image/image.ts'
+import { loadSharp } from '../bytes/load-sharp.ts'
+import { pixelsAssumed, pixelsText } from '../core/image/size.ts'
 import { hasContentCredentials } from './content-credentials.ts'
 import { isWhole, withEnd, type DecodesPicture } from './whole.ts'
 
@@ -11,67 +20,108 @@ type Limits = { rendersConcurrentMax?: number; rendersQueuedMax?: number }
 
 /** Each conversion takes one of libuv's four threads, which file access and DNS look-ups share. */
 const concurrentMax = 2
-/** More conversions than can finish before the deadline of a call. */
+/** While more conversions wait, no vendor is asked for pictures that need one. */
 const queuedMax = 256
+/** Two conversions of a JPEG of 4096x4096 to PNG run at once; one that takes more memory runs alone. */
+const queueBytesMax = 128 * 1024 * 1024
 
-const bytesPerPixel = 4
 /** The most pixels: over four times the largest picture of any vendor. A small file may claim any size. */
 const pixelsMax = 8192 * 8192
 
+/** Memory for each pixel that is read or written, as measured (docs/performance.md#memory). */
+const readBytes: Record<ImageFormat, number> = { png: 1, jpeg: 3, webp: 7 }
+const writtenBytes: Record<ImageFormat, number> = { png: 1, jpeg: 7, webp: 8 }
+/** Bytes of a decoded pixel. */
+const decodedBytes = 4
+/** Encoding a larger WebP with the usual effort takes seconds, for a file that is a twentieth smaller. */
+const easyPixelsMax = 3_000_000
+/** The longest side that a format can have. */
+const sideMax: Record<ImageFormat, number> = { png: 2 ** 31 - 1, jpeg: 65_535, webp: 16_383 }
+
 /** One limit for all CPU-heavy work on pixels: conversions and the sandbox's rendering. */
-export function createPixelQueue(
-  { rendersConcurrentMax = concurrentMax, rendersQueuedMax = queuedMax }: Limits,
-  budget: Pick<Budget, 'open'>,
-): PixelQueue {
-  const queue = createQueue({
+export function createPixelQueue({
+  rendersConcurrentMax = concurrentMax,
+  rendersQueuedMax = queuedMax,
+}: Limits): Queue {
+  return createQueue({
     concurrentMax: rendersConcurrentMax,
+    bytesMax: queueBytesMax,
     waitingMax: rendersQueuedMax,
     full: () =>
       new ProviderFailure('busy', 'Too many pictures are being processed. Try again in a moment.'),
   })
-  const held = async <T>(pixels: number, work: () => Promise<T>): Promise<T> => {
-    const hold = budget.open()
-    try {
-      if (hold.takeMore(pixels * bytesPerPixel) === undefined) return await work()
-      throw new ProviderFailure('no_memory', 'Not enough memory for the picture.')
-    } finally {
-      hold.release()
-    }
-  }
-  return (pixels, work) => queue(() => held(pixels, work))
+}
+
+type Shape = Pixels & { format: ImageFormat }
+
+/** The memory that a conversion takes, without the two files. */
+export function conversionBytes(from: Shape, to: Shape): number {
+  const read = from.width * from.height * readBytes[from.format]
+  return read + to.width * to.height * writtenBytes[to.format]
 }
 
 /**
- * Converts a vendor's picture as planned: rotates it upright, scales it, crops it at the centre
- * where the ratios differ, and changes the format. A matching picture whose file is whole stays unchanged. Metadata
- * stays where the format supports it; content credentials are lost. Throws a ProviderFailure for a
- * broken picture.
+ * Converts pictures: rotates them upright, scales them, crops them at the centre where the ratios differ, and
+ * changes the format. A matching picture whose file is whole stays unchanged. Metadata stays where the format supports it; content
+ * credentials are lost. A conversion may take `bytesMax` of memory.
  */
-export function createFinish(pixelQueue: PixelQueue): FinishPicture {
-  return async (picture, plan) => {
-    const change = changeOf(picture, plan)
-    if (change === undefined && isWhole(picture)) return { picture }
-    if (picture.width * picture.height > pixelsMax) {
-      throw new ProviderFailure('malformed', "The provider's picture is too large to be converted.")
-    }
-    const asked = plan.targetPixels ?? plan.askedPixels ?? { width: 0, height: 0 }
-    const pixels = picture.width * picture.height + asked.width * asked.height
-    const converted = await pixelQueue(pixels, async () => {
-      try {
-        return await convert(picture, plan)
-      } catch (cause) {
-        const message = "The provider's picture cannot be read."
-        throw new ProviderFailure('malformed', message, { cause })
+export function createConversion(pixelQueue: Queue, bytesMax: number): Conversion {
+  return {
+    check: (plan, made) => {
+      const from = {
+        format: plan.vendorFormat ?? made ?? 'jpeg',
+        ...(plan.vendorPixels ?? pixelsAssumed),
       }
-    })
-    return hasContentCredentials(picture)
-      ? { picture: converted, credentialsLostFor: change }
-      : { picture: converted }
+      const param = changeOf(from, plan)
+      if (param === undefined) return
+      const to = shapeAfter(from, plan)
+      const what = `${pixelsText(to)} as ${to.format}`
+      if (Math.max(to.width, to.height) > sideMax[to.format]) {
+        const text = `The format cannot have ${what}: a side has at most ${sideMax[to.format]} pixels.`
+        throw new GatewayError('invalid_value', text, { param: 'size' })
+      }
+      if (conversionBytes(from, to) > bytesMax) {
+        const text =
+          `The gateway has too little memory to convert a picture of ${pixelsText(from)} to ${what}. ` +
+          "Choose a smaller size, or a size and format of the model's own."
+        throw new GatewayError('invalid_value', text, { param })
+      }
+    },
+    assertRoom: ({ targetPixels, targetFormat, compression }) => {
+      if (targetPixels ?? targetFormat ?? compression) pixelQueue.assertRoom()
+    },
+    finish: async (picture, plan, signal) => {
+      const change = changeOf(picture, plan)
+      if (change === undefined && isWhole(picture)) return { picture }
+      if (picture.width * picture.height > pixelsMax) {
+        const text = "The provider's picture is too large to be converted."
+        throw new ProviderFailure('malformed', text)
+      }
+      const bytes = conversionBytes(picture, shapeAfter(picture, plan))
+      const work = async () => {
+        try {
+          return await convert(picture, plan)
+        } catch (cause) {
+          const message = "The provider's picture cannot be read."
+          throw new ProviderFailure('malformed', message, { cause })
+        }
+      }
+      // The picture is paid for, so its conversion waits in any case.
+      const converted = await pixelQueue.run(work, { bytes, signal, mustWait: true })
+      return hasContentCredentials(picture)
+        ? { picture: converted, credentialsLostFor: change }
+        : { picture: converted }
+    },
   }
 }
 
+function shapeAfter(from: Shape, plan: ImagePlan): Shape {
+  const { width, height } = plan.targetPixels ?? plan.askedPixels ?? from
+  return { width, height, format: plan.targetFormat ?? from.format }
+}
+
 /** The first setting that a picture does not match; undefined if it matches all. */
-function changeOf(picture: Picture, plan: ImagePlan): FinishedPicture['credentialsLostFor'] {
+function changeOf(picture: Shape, plan: ImagePlan): FinishedPicture['credentialsLostFor'] {
   const { targetFormat, compression, vendorCompresses } = plan
   const pixels = plan.targetPixels ?? plan.askedPixels
   if (pixels !== undefined) {
@@ -82,30 +132,32 @@ function changeOf(picture: Picture, plan: ImagePlan): FinishedPicture['credentia
 }
 
 /** Returns whether all pixels of a picture can be decoded. */
-export function createDecoder(pixelQueue: PixelQueue): DecodesPicture {
-  return ({ base64, width, height }) =>
-    pixelQueue(width * height, async () => {
-      const { default: sharp } = await import('sharp')
+export function createDecoder(pixelQueue: Queue): DecodesPicture {
+  return ({ base64, width, height }) => {
+    const decode = async () => {
+      const sharp = await loadSharp()
       const decoded = sharp(decodeBase64(base64)).raw().toBuffer()
       return decoded.then(
         () => true,
         () => false,
       )
-    })
+    }
+    return pixelQueue.run(decode, { bytes: width * height * decodedBytes })
+  }
 }
 
 async function convert(picture: Picture, plan: ImagePlan): Promise<Picture> {
   const { targetFormat: format = picture.format, compression } = plan
   const pixels = plan.targetPixels ?? plan.askedPixels
-  // sharp is loaded on first use: it takes memory, and many gateways never convert a picture.
-  const { default: sharp } = await import('sharp')
+  const { width, height } = pixels ?? picture
+  const sharp = await loadSharp()
   const { base64 } = isWhole(picture) ? picture : (withEnd(picture) ?? picture)
   const image = sharp(decodeBase64(base64)).autoOrient().keepMetadata()
   if (pixels !== undefined) image.resize(pixels.width, pixels.height, { fit: 'cover' })
   const quality = compression === undefined ? {} : { quality: Math.max(1, compression) }
   if (format === 'png') image.png()
   else if (format === 'jpeg') image.flatten({ background: '#ffffff' }).jpeg(quality)
-  else image.webp(quality)
+  else image.webp({ ...quality, effort: width * height > easyPixelsMax ? 2 : 4 })
   const bytes = await image.toBuffer()
   const made = readPicture(encodeBase64([bytes]))!
   return picture.revisedPrompt === undefined

@@ -46,7 +46,7 @@ const idleStandardMs = 5000
 const totalStandardMs = 30_000
 
 /** Receives the bytes in pieces as they arrive. */
-type ByteSink = { push(piece: Buffer): void }
+type ByteSink = { push(piece: Buffer): unknown }
 export type GuardedFetch = {
   /**
    * Fetches an untrusted HTTPS address, up to `bytesMax` bytes. Throws a FetchRefusal. Addresses
@@ -124,7 +124,7 @@ async function fetchOnce(
     for await (const piece of body as AsyncIterable<Buffer>) {
       bytes += piece.length
       if (bytes > bytesMax) throw tooMany(bytesMax)
-      sink.push(piece)
+      await sink.push(piece)
     }
     return undefined
   } catch (error) {

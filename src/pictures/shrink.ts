@@ -1,7 +1,10 @@
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
 import { piecesLength } from '../bytes/pieces.ts'
-import { type PixelQueue, readPicture } from '../core/image/picture.ts'
+import type { Queue } from '../bytes/queue.ts'
+import { readPicture } from '../core/image/picture.ts'
 import type { Picture, ShrinkPicture } from '../core/image/image.ts'
+import { loadSharp } from '../bytes/load-sharp.ts'
+import { conversionBytes } from './finish.ts'
 
 /** Each attempt scales the sides by this factor. */
 const step = 0.7
@@ -10,14 +13,15 @@ const sideMin = 64
 const quality = 80
 
 /** Makes previews: JPEG, or WebP for transparent pictures, as large as the byte limit allows. */
-export function createShrink(pixelQueue: PixelQueue): ShrinkPicture {
-  return (picture, bytesMax) =>
-    pixelQueue(2 * picture.width * picture.height, () => shrunk(picture, bytesMax))
+export function createShrink(pixelQueue: Pick<Queue, 'run'>): ShrinkPicture {
+  return (picture, bytesMax) => {
+    const bytes = conversionBytes(picture, { ...picture, format: 'webp' })
+    return pixelQueue.run(() => shrunk(picture, bytesMax), { bytes })
+  }
 }
 
 async function shrunk(picture: Picture, bytesMax: number): Promise<Picture | undefined> {
-  // sharp is loaded on first use: it takes memory, and many gateways never convert a picture.
-  const { default: sharp } = await import('sharp')
+  const sharp = await loadSharp()
   const bytes = decodeBase64(picture.base64)
   const { isOpaque } = await sharp(bytes).stats()
   const longest = Math.max(picture.width, picture.height)

@@ -1,4 +1,4 @@
-import type { PixelQueue } from '../core/image/picture.ts'
+import type { Queue } from '../bytes/queue.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
 import type { ReadSources } from '../core/image/image.ts'
 import type { Target } from '../core/model.ts'
@@ -65,7 +65,7 @@ type Options = {
   keys: ProviderKeys
   limits: ProviderLimits
   sandboxRoutesMax: number
-  pixelQueue: PixelQueue
+  pixelQueue: Queue
   fetchPublic: FetchPublic
   readSources: ReadSources
   clock: () => number

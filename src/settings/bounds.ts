@@ -32,6 +32,7 @@ type BoundName =
   | 'oauthRegistrationsTotalPerHourMax'
   | 'oauthSweepMs'
   | 'passwordMemoryKib'
+  | 'pictureBytesMax'
   | 'rendersConcurrentMax'
   | 'rendersQueuedMax'
   | 'reportTimeoutMs'

@@ -78,7 +78,7 @@ export async function chatImages(
     ...(wantsUsage ? [`data: ${chunk},"choices":[],"usage":${usageJson}${warningsJson}}\n\n`] : []),
   ]
   const events: NonNullable<Answer['events']> = async (sink) => {
-    for (const piece of pieces) sink.write(Buffer.from(piece))
+    for (const piece of pieces) sink.write(typeof piece === 'string' ? Buffer.from(piece) : piece)
     return Buffer.from(doneEvent)
   }
   return { status: 200, headers, events }

@@ -6,7 +6,19 @@ const step = fc.record({
   /** The index of a reservation. */
   at: fc.nat({ max: 4 }),
   bytes: fc.nat({ max: 600 }),
-  does: fc.constantFrom('take', 'takeMore', 'draw', 'give', 'keep', 'watch', 'leave', 'release'),
+  does: fc.constantFrom(
+    ...([
+      'take',
+      'takeMore',
+      'draw',
+      'reserve',
+      'give',
+      'keep',
+      'watch',
+      'leave',
+      'release',
+    ] as const),
+  ),
   after: fc.nat({ max: 30 }),
 })
 
@@ -15,7 +27,9 @@ describe('the budget of bytes', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         let now = 0
-        const budget = createBudget({ bytesMax: 1000, graceMs: 20, now: () => now })
+        const limits = { bytesMax: 1000, pictureBytesMax: 1500, graceMs: 20 }
+        const budget = createBudget({ ...limits, now: () => now })
+        const ending = new AbortController()
         const holds = Array.from({ length: 5 }, (_, at) => {
           const hold = budget.open()
           hold.own(`acc_${at % 2}`)
@@ -26,6 +40,7 @@ describe('the budget of bytes', () => {
           take: (hold, bytes) => hold.take(bytes),
           takeMore: (hold, bytes) => hold.takeMore(bytes),
           draw: (hold, bytes) => hold.draw(bytes, nothing, nothing),
+          reserve: (hold, bytes) => void hold.reserve(bytes * 4, ending.signal).catch(nothing),
           give: (hold, bytes) => hold.give(bytes),
           keep: (hold, bytes) => hold.keep(Math.min(bytes, hold.bytes)),
           watch: (hold) => hold.watch({ moved: () => 0, cut: nothing }),
@@ -35,14 +50,58 @@ describe('the budget of bytes', () => {
         for (const { at, bytes, does, after } of steps) {
           calls[does](holds[at]!, bytes)
           now += after
-          if (after === 0) await new Promise((resolve) => setImmediate(resolve))
-          expect(budget.bytes()).to.be.within(0, 1000)
-          expect(holds.reduce((sum, hold) => sum + hold.bytes, 0)).to.equal(budget.bytes())
+          const isLate = after === 0 || does === 'reserve' || does === 'release'
+          if (isLate) await new Promise((resolve) => setImmediate(resolve))
+          expect(budget.bytes()).to.be.within(0, 2500)
+          const sum = holds.reduce((all, { bytes, reserved }) => all + (reserved || bytes), 0)
+          expect(sum).to.equal(budget.bytes())
+          for (const { bytes, reserved } of holds) {
+            expect(bytes).to.be.at.most(reserved + 1000 + (reserved === 0 ? 0 : 600))
+          }
         }
+        ending.abort(new Error('over'))
         for (const hold of holds) hold.release()
+        await new Promise((resolve) => setImmediate(resolve))
         expect(budget.bytes()).to.equal(0)
       }),
     )
+  })
+
+  it('reserves memory for large pictures in order, and cuts off clients that pause meanwhile', async () => {
+    const limits = { bytesMax: 1000, pictureBytesMax: 2000, graceMs: 20 }
+    const budget = createBudget({ ...limits, now: () => performance.now() })
+    const { signal } = new AbortController()
+    const [first, second, third, late] = [
+      budget.open(),
+      budget.open(),
+      budget.open(),
+      budget.open(),
+    ]
+    await first.reserve(5000, signal)
+    expect(budget.bytes()).to.equal(2000)
+    expect(
+      first.draw(
+        2900,
+        () => undefined,
+        () => undefined,
+      ),
+    ).to.equal('go')
+    expect(first.takeMore(200)).to.equal('never')
+    // Other requests keep the memory of the budget.
+    expect(third.take(500)).to.equal(undefined)
+    const order: string[] = []
+    const leaving = new AbortController()
+    const left = late.reserve(2000, leaving.signal).catch((error: Error) => error.message)
+    const waiting = second.reserve(1500, signal).then(() => order.push('second'))
+    const small = third.reserve(500, signal).then(() => order.push('third'))
+    leaving.abort(new Error('left'))
+    expect(await left).to.equal('left')
+    expect(order).to.deep.equal([])
+    first.watch({ moved: () => 0, cut: () => order.push('cut') })
+    await Promise.all([waiting, small])
+    expect(order).to.deep.equal(['cut', 'second', 'third'])
+    for (const hold of [second, third]) hold.release()
+    expect(budget.bytes()).to.equal(0)
   })
 
   it('lets every waiting reservation finish, one after the other', async () => {

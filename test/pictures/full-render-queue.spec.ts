@@ -48,11 +48,30 @@ describe('more concurrent pictures than the render queue holds', () => {
       return own.gateway.post('/v1/chat/completions', { model, messages })
     }))
 
-  it("are refused when a vendor's picture is converted", () =>
-    expectSome((turn) => {
-      const body = { model: 'own/painter', prompt: `fox ${turn}`, output_format: 'webp' }
-      return own.gateway.post('/v1/images/generations', body, { key: own.gateway.liveKey })
-    }))
+  const convert = (turn: number) => {
+    const body = { model: 'own/painter', prompt: `fox ${turn}`, output_format: 'webp' }
+    return own.gateway.post('/v1/images/generations', body, { key: own.gateway.liveKey })
+  }
+
+  it('are converted in their turn once a vendor has made them', async () => {
+    const answers = await Promise.all(Array.from({ length: burst }, (_, turn) => convert(turn)))
+    expect(answers.map(({ status }) => status)).to.deep.equal(Array(burst).fill(200))
+  })
+
+  it('are refused before a vendor is asked while the queue is full', async () => {
+    const asked = own.upstream.requests.length
+    const generate = (prompt: string, size: string) =>
+      own.gateway.post('/v1/images/generations', { model, prompt, size })
+    const long = generate('a long rendering', '3840x2160')
+    let turn = 0
+    while ((await generate(`short ${turn++}`, '1024x1024')).status === 200) expect(turn).below(100)
+    const refused = await convert(burst)
+    const { error } = (await refused.json()) as { error: object }
+    expect({ status: refused.status, ...error }).to.include({ status: 503, code: 'overloaded' })
+    expect(refused.headers.get('x-should-retry')).to.equal(null)
+    expect(own.upstream.requests).to.have.length(asked)
+    expect((await long).status).to.equal(200)
+  })
 
   for (const tool of ['generate-image', 'generate-image-preview']) {
     it(`are refused when the tool ${tool} generates`, async () => {

@@ -76,8 +76,12 @@ export function corePartsOf(routes: Route[]): GatewayParts {
     onFault: () => undefined,
     record: async () => undefined,
     readSources: () => Promise.reject(new Error('There are no pictures.')),
-    finishPicture: async (picture) => ({ picture }),
     shrinkPicture: async (picture) => picture,
+    conversion: {
+      check: () => undefined,
+      assertRoom: () => undefined,
+      finish: async (picture) => ({ picture }),
+    },
     clock: Date.now,
     monotonic: Date.now,
     limits: {

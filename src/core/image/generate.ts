@@ -1,6 +1,39 @@
 import { addUsage, noUsage, type Usage } from '../money/price.ts'
 import { afterSpending, ProviderFailure } from '../failure.ts'
-import { splitCalls, type ImageAdapter, type ImageCall, type ImageResult } from './image.ts'
+import type { Target } from '../model.ts'
+import {
+  splitCalls,
+  type ImageAdapter,
+  type ImageCall,
+  type ImageFormat,
+  type ImagePlan,
+  type ImageResult,
+  type Pixels,
+} from './image.ts'
+import { pixelsAssumed } from './size.ts'
+
+/** The most base64 of a pixel: PNG stores three bytes or less, also of noise. */
+const bytesPerPixel: Record<ImageFormat, number> = { png: 4, jpeg: 1, webp: 1 }
+/** The base64 in one answer of a vendor, whose limit is a third higher. */
+const answerBytesMax = 96 * 1024 * 1024
+
+/** Upper bounds of the base64 of a planned picture, as the vendor makes it and as it is delivered. */
+export function upperBytes(plan: ImagePlan, { model: { row } }: Target) {
+  const { vendorPixels = pixelsAssumed, targetPixels = vendorPixels } = plan
+  const format = plan.vendorFormat ?? row.image?.native_format ?? 'png'
+  const bytesOf = ({ width, height }: Pixels, made: ImageFormat) =>
+    width * height * bytesPerPixel[made]
+  return {
+    made: bytesOf(vendorPixels, format),
+    delivered: bytesOf(targetPixels, plan.targetFormat ?? format),
+  }
+}
+
+/** The pictures of one upstream call: as many as the vendor makes and as fit into one answer. */
+export function picturesPerCall(adapter: ImageAdapter, target: Target, plan: ImagePlan): number {
+  const fitting = Math.floor(answerBytesMax / upperBytes(plan, target).made)
+  return Math.max(1, Math.min(adapter.picturesPerCall(target), fitting))
+}
 
 /**
  * Splits the call again when a fallback route makes fewer pictures per call than the first route. A model may make
@@ -11,7 +44,7 @@ export async function generate(
   call: ImageCall,
   concurrency: number,
 ): Promise<ImageResult> {
-  const perCall = adapter.picturesPerCall(call.target)
+  const perCall = picturesPerCall(adapter, call.target, call.plan)
   const made =
     call.count <= perCall
       ? await adapter.generate(call)

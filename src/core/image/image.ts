@@ -143,12 +143,21 @@ export type FinishedPicture = {
   /** The setting whose conversion removed the vendor's content credentials; absent if none were lost. */
   credentialsLostFor?: 'size' | 'output_format' | 'output_compression' | undefined
 }
-/** Converts a vendor's picture as planned. Throws a ProviderFailure if the picture is broken. */
-export type FinishPicture = (picture: Picture, plan: ImagePlan) => Promise<FinishedPicture>
+export type Conversion = {
+  /** Throws a GatewayError if pictures in the format `made` cannot be converted as planned. */
+  check(plan: ImagePlan, made: ImageFormat | undefined): void
+  /** Throws a ProviderFailure if a planned conversion finds too many waiting pictures. */
+  assertRoom(plan: ImagePlan): void
+  /**
+   * Converts a vendor's picture as planned, in its turn. Throws a ProviderFailure if the picture is broken, or
+   * the reason of the signal.
+   */
+  finish(picture: Picture, plan: ImagePlan, signal: AbortSignal): Promise<FinishedPicture>
+}
 
 /**
  * Shrinks a picture to at most `bytesMax` bytes of base64; undefined when that is not possible. Throws a
- * ProviderFailure when the queue is full or memory is short.
+ * ProviderFailure when the queue is full.
  */
 export type ShrinkPicture = (picture: Picture, bytesMax: number) => Promise<Picture | undefined>
 

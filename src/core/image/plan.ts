@@ -7,6 +7,7 @@ import {
   type DescribedImages,
   type ImageFormat,
   type ImagePlan,
+  type ImageRequest,
   type PromptText,
   type SentSettings,
 } from './image.ts'
@@ -54,6 +55,13 @@ export function planImage(
     ...planSettings(request, subject, warnings),
   }
   return { plan, warnings }
+}
+
+/** The request with the prompt and the input pictures that are planned for a model. */
+export function requestFor(request: ImageRequest, plan: ImagePlan): ImageRequest {
+  const { prompt, sources } = request
+  const { prompt: planned = prompt, sources: most = sources.length } = plan
+  return { ...request, prompt: planned, sources: sources.slice(sources.length - most) }
 }
 
 function subjectOf({ row, undescribed }: Model, unlisted: DescribedImages | undefined): Subject {

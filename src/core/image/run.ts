@@ -2,16 +2,18 @@ import { piecesLength } from '../../bytes/pieces.ts'
 import type { Call, Whole } from '../call.ts'
 import type { Try } from '../resilience/failover.ts'
 import { afterSpending, ProviderFailure, mostRelevantFailure, UnknownOutcome } from '../failure.ts'
+import { memoryError } from '../error.ts'
 import type { Warning } from '../model.ts'
 import type { PictureTraits } from '../money/pricing.ts'
 import { noUsage } from '../money/price.ts'
 import type { Route, Selection } from '../route.ts'
 import { fitSources } from './fit-sources.ts'
-import { generate, merge, usageOf } from './generate.ts'
+import { generate, merge, picturesPerCall, upperBytes, usageOf } from './generate.ts'
+import { requestFor } from './plan.ts'
 import {
   splitCalls,
+  type Conversion,
   type FinishedPicture,
-  type FinishPicture,
   type ImageAdapter,
   type ImageCall,
   type ImagePlan,
@@ -24,7 +26,7 @@ import {
 import { pixelsText } from './size.ts'
 
 export type ImageParts = {
-  finishPicture: FinishPicture
+  conversion: Conversion
   shrinkPicture: ShrinkPicture
   limits: { imageCallsConcurrentMax?: number }
 }
@@ -35,11 +37,12 @@ type Options = {
   planOf: (route: Route) => ImagePlan
   call: Call
   selection: Selection
+  copies?: number | undefined
 }
-/** The finished pictures of one upstream call, and the first picture as the vendor made it. */
+/** The finished pictures of one upstream call, and the size of the first as the vendor made it. */
 type Made = {
   result: ImageResult
-  first: Picture
+  first: Pixels
   lostFor: FinishedPicture['credentialsLostFor']
 }
 
@@ -51,6 +54,7 @@ type Made = {
 export async function runImage(options: Options): Promise<Whole<ImageResult>> {
   const { call, selection } = options
   const failures: ProviderFailure[] = []
+  await reserveMemory(options)
   for (const ofModel of selectionsByModel(selection)) {
     const [first] = ofModel.routes
     const planned = requestFor(options.request, options.planOf(first!))
@@ -68,11 +72,20 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
   throw mostRelevantFailure(failures)
 }
 
-/** The request with the prompt and the input pictures that are planned for a model. */
-export function requestFor(request: ImageRequest, plan: ImagePlan): ImageRequest {
-  const { prompt, sources } = request
-  const { prompt: planned = prompt, sources: most = sources.length } = plan
-  return { ...request, prompt: planned, sources: sources.slice(sources.length - most) }
+/** Makes sure that the pictures can be received and converted, before they are paid. */
+async function reserveMemory(options: Options): Promise<void> {
+  const { parts, request, planOf, call, selection, copies = 1 } = options
+  const bytesOf = (route: Route): number => {
+    parts.conversion.assertRoom(planOf(route))
+    const { made, delivered } = upperBytes(planOf(route), route)
+    return request.n * Math.max(made, copies * delivered)
+  }
+  try {
+    await call.hold.reserve(Math.max(...selection.routes.map(bytesOf)), call.deadline.signal)
+  } catch (error) {
+    const isEnded = error instanceof ProviderFailure && error.kind !== 'timeout'
+    throw isEnded ? error : memoryError('process')
+  }
 }
 
 /** Groups the routes by model, in the order of the first route of each. */
@@ -86,7 +99,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   // Vendors limit pictures per minute: one request must not use up the whole limit.
   const { imageCallsConcurrentMax: concurrency = 4 } = parts.limits
   const first = selection.routes[0]!
-  const perCall = adapterOf(first).picturesPerCall(first)
+  const perCall = picturesPerCall(adapterOf(first), first, planOf(first))
   const calls = Math.ceil(request.n / perCall)
   const { deadline, onFailure }: Siblings = calls === 1 ? call : deadlineOfSiblings(call)
   const answers: { route: Route; value: Made; made: Try }[] = []
@@ -103,7 +116,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   } catch (error) {
     // After a failure the list has gaps.
     for (const one of Object.values(answers)) {
-      one.made.spent = spentOn(one.value.result, options, one.route)
+      one.made.spent = spentOn(one.value, options, one.route)
     }
     throw error
   }
@@ -152,7 +165,7 @@ type Part = Pick<ImageCall, 'count' | 'index'>
 
 /** Returns a function that makes and converts a part of the pictures at one route. */
 function makerOf(options: Options, concurrency: number) {
-  const { parts, request, planOf, call } = options
+  const { request, planOf, call } = options
   const { hold, deadline, allowRepeat } = call
   return async (
     route: Route,
@@ -162,16 +175,16 @@ function makerOf(options: Options, concurrency: number) {
     const plan = planOf(route)
     const idempotencyKey = call.nextVendorKey()
     const callOptions = { idempotencyKey, traceHeaders, hold, signal: deadline.signal }
-    let made: ImageResult | undefined
+    let made: Made | undefined
     try {
       const asked = { request, plan, target: route, ...part, ...callOptions }
-      made = await generate(adapterOf(route), asked, concurrency)
-      const finished = await Promise.all(made.pictures.map((one) => parts.finishPicture(one, plan)))
-      const pictures = finished.map(({ picture }) => picture)
-      const lostFor = finished.find((one) => one.credentialsLostFor)?.credentialsLostFor
-      return { result: { ...made, pictures }, first: made.pictures[0]!, lostFor }
+      const result = await generate(adapterOf(route), asked, concurrency)
+      const { width, height } = result.pictures[0]!
+      made = { result, first: { width, height }, lostFor: undefined }
+      await finishEach(made, plan, options)
+      return made
     } catch (thrown) {
-      const error = made ? afterSpending(thrown, usageOf(made)) : thrown
+      const error = made ? afterSpending(thrown, usageOf(made.result)) : thrown
       if (!(error instanceof ProviderFailure)) throw error
       if (error.spent !== undefined) {
         error.spent.picture ??= spentOn(made, options, route).picture
@@ -184,13 +197,27 @@ function makerOf(options: Options, concurrency: number) {
   }
 }
 
+/** Replaces each picture by its delivered form, so that the memory of the vendor's form is free at once. */
+async function finishEach(made: Made, plan: ImagePlan, { parts, call }: Options): Promise<void> {
+  const { pictures } = made.result
+  const finish = async (picture: Picture, index: number): Promise<void> => {
+    const finished = await parts.conversion.finish(picture, plan, call.deadline.signal)
+    pictures[index] = finished.picture
+    made.lostFor ??= finished.credentialsLostFor
+    if (finished.picture === picture) return
+    call.hold.growAnswer(piecesLength(finished.picture.base64))
+    call.hold.giveAnswer(piecesLength(picture.base64))
+  }
+  await Promise.all(pictures.map(finish))
+}
+
 /** The usage of pictures that are not delivered; `made` is undefined when only their number is known. */
-function spentOn(made: ImageResult | undefined, { request, planOf }: Options, route: Route) {
+function spentOn(made: Made | undefined, { request, planOf }: Options, route: Route) {
   const plan = planOf(route)
-  const first = made?.pictures[0]
-  const picture = first === undefined ? plannedTraits(plan) : traits(plan, first)
+  const picture = made === undefined ? plannedTraits(plan) : traits(plan, made.first)
   const referenceImages = request.sources.length
-  return { usage: made ? usageOf(made) : noUsage, picture: { ...picture, referenceImages } }
+  const usage = made ? usageOf(made.result) : noUsage
+  return { usage, picture: { ...picture, referenceImages } }
 }
 
 /** The requested settings that the answer reports unless the vendor reports others. */
@@ -206,7 +233,7 @@ function requestedSettings(
 }
 
 /** The traits that select the price per image: the requested traits, else the traits of the picture. */
-function traits(plan: ImagePlan, made: Picture): PictureTraits {
+function traits(plan: ImagePlan, made: Pixels): PictureTraits {
   return { ...plannedTraits(plan), ...sizeTraits(plan.vendorPixels ?? made) }
 }
 
@@ -234,7 +261,7 @@ function morePictures({ n }: ImageRequest, made: number): Warning[] {
 function otherSize(
   { size, aspectRatio }: ImageRequest,
   { askedPixels, targetPixels, vendorPixels }: ImagePlan,
-  made: readonly Picture[],
+  made: readonly Pixels[],
 ): Warning[] {
   // Nothing to report if no exact size was requested, or a resize was reported already.
   const promised = askedPixels ?? (aspectRatio === undefined ? undefined : vendorPixels)

@@ -13,6 +13,9 @@ const enlargementMax = 2
 /** The most pixels of a picture: no model makes more, and scaling to more would take minutes. */
 const pixelsMax = 36_000_000
 
+/** The pixels of a picture whose size the vendor chooses, for estimates of memory. */
+export const pixelsAssumed: Pixels = { width: 1536, height: 1536 }
+
 /** Parses a size such as `1024x1024`. */
 export function readPixels(size: string): Pixels {
   const [width = 0, height = 0] = size.split('x').map(Number)

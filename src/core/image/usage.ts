@@ -1,5 +1,6 @@
 import type { Model } from '../model.ts'
 import type { UpperUsage, ExactUsage } from '../money/upper-cost.ts'
+import { picturesPerCall } from './generate.ts'
 import type { AskedImage, ImagePlan } from './image.ts'
 import { largestPixels, pixelsText } from './size.ts'
 import { noUsage } from '../money/price.ts'
@@ -61,7 +62,7 @@ export function exactImageUsage(
   const { sources = given } = plan
   // The adapter exists: `imageWork` has excluded the routes without one.
   if (route.provider.image!.reportsCost === true) return undefined
-  const calls = Math.ceil(n / first.provider.image!.picturesPerCall(first))
+  const calls = Math.ceil(n / picturesPerCall(first.provider.image!, first, plan))
   const picture = { ...plannedTraits(plan), referenceImages: sources * calls }
   return { usage: { ...noUsage, images: n }, picture }
 }

@@ -15,8 +15,8 @@ import type {
   ReadSources,
 } from './image.ts'
 import { oversizeWarnings } from './fit-sources.ts'
-import { planImage } from './plan.ts'
-import { requestFor, runImage, type ImageParts } from './run.ts'
+import { planImage, requestFor } from './plan.ts'
+import { runImage, type ImageParts } from './run.ts'
 import { exactImageUsage, upperImageUsage } from './usage.ts'
 
 /** Inputs and options of an image request. */
@@ -32,6 +32,8 @@ export type ImageInputs = {
   nameOf?: (param: string) => string
   /** Adjustments made when the request was converted. */
   warnings?: readonly Warning[]
+  /** How many copies of a picture its answer takes; 1 when absent. */
+  copies?: number
 }
 
 type Options = {
@@ -46,7 +48,7 @@ type Planned = { plan: ImagePlan; warnings: readonly Warning[] }
 export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<ImageResult>> {
   const { parts, timeoutMs } = options
   const { addresses = [], texts, param = 'images', warnings = [], newCount } = options.inputs ?? {}
-  const { nameOf = (name: string) => name } = options.inputs ?? {}
+  const { nameOf = (name: string) => name, copies } = options.inputs ?? {}
   const named = (reported: readonly Warning[]) =>
     reported.map((one) => ({ ...one, param: nameOf(one.param) }))
   const request: ImageRequest = { ...options.request, sources: [] }
@@ -62,6 +64,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     try {
       const inputs = { count: addresses.length, param, newCount }
       const { plan, warnings } = planImage(request, model, inputs, provider.image?.unlisted)
+      parts.conversion.check(plan, model.row.image?.native_format)
       const planned = { plan, warnings: named(warnings) }
       plans.set(model, planned)
       return planned
@@ -100,16 +103,14 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       const routes = selection.routes.filter((route) => selection.admits(route, inputsOf(route)))
       if (routes.length === 0) throw selection.refusal()
       const able = { ...selection, routes }
-      const made = await runImage({ parts, request, planOf, call, selection: able })
+      const made = await runImage({ parts, request, planOf, call, selection: able, copies })
       const given = [...planned(made.route).warnings, ...inputsOf(made.route).warnings]
       return { ...made, warnings: [...given, ...named(made.warnings)] }
     },
     // The result is cached unserialized: its pictures are Buffers, outside the JavaScript heap.
     deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),
-    replay: ({ result, usage }, receipt) => {
-      // Only `deliver` writes under the cache key of an image request.
-      return { result: result as ImageResult, usage, receipt }
-    },
+    // Only `deliver` writes under the cache key of an image request.
+    replay: ({ result, usage }, receipt) => ({ result: result as ImageResult, usage, receipt }),
   }
 }
 

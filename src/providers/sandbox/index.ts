@@ -1,6 +1,6 @@
 import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat/chat.ts'
 import type { EmbeddingAdapter } from '../../core/embedding/embedding.ts'
-import type { PixelQueue } from '../../core/image/picture.ts'
+import type { Queue } from '../../bytes/queue.ts'
 import type { ImagePlan } from '../../core/image/image.ts'
 import { dropped, type Target, type Warning } from '../../core/model.ts'
 import type { Prices } from '../../core/money/price.ts'
@@ -25,7 +25,7 @@ import { sandboxUpstream } from './upstream.ts'
 type Options = {
   limits: UpstreamLimits
   coalescing: Coalescing
-  pixelQueue: PixelQueue
+  pixelQueue: Queue
   /** The number of providers to build, which is the maximum number of routes of a model. */
   routesMax: number
   playChat: PlayChat
@@ -58,19 +58,24 @@ function isNotFailover(prompt: string): boolean {
   return typeof asked === 'string' || !asked.has('first-route-fails')
 }
 
-/** Renderings per picture: one for the drawing and one for the caption. */
-const layers = 2
+/** Memory for each pixel: four bytes of the drawing and of the caption. */
+const renderedBytes = 8
 
 function simulate(
   routeIndex: number,
   { limits, coalescing, pixelQueue, playChat, clock }: Options,
 ): Provider {
-  const render: Render = (request) =>
-    pixelQueue(request.width * request.height * layers, async () => {
-      // Loads the renderer on first use, since live keys do not need it.
-      const { renderPicture } = await import('./render.ts')
-      return renderPicture(request)
-    })
+  const render: Render = (request) => {
+    const bytes = request.width * request.height * renderedBytes
+    return pixelQueue.run(
+      async () => {
+        // Loads the renderer on first use, since live keys do not need it.
+        const { renderPicture } = await import('./render.ts')
+        return renderPicture(request)
+      },
+      { bytes },
+    )
+  }
   const endpoint: OpenAiEndpoint = {
     id: routeIndex === 0 ? 'sandbox' : `sandbox-${routeIndex + 1}`,
     dispatch: sandboxUpstream({ routeIndex, render, clock }),

@@ -1,4 +1,5 @@
 import type { Sharp } from 'sharp'
+import { loadSharp } from '../../bytes/load-sharp.ts'
 import { drawCaption, type Caption } from './caption.ts'
 import { drawEdit, drawScene } from './scene/scene.ts'
 import { rect, type PictureSize } from './scene/svg.ts'
@@ -43,7 +44,7 @@ function svg(markup: string, { width, height }: PictureSize): Buffer {
 }
 
 async function read(input: Buffer): Promise<Sharp> {
-  const { default: sharp } = await import('sharp')
+  const sharp = await loadSharp()
   return sharp(input)
 }
 
@@ -67,7 +68,7 @@ type Edit = PictureSize & {
 
 /** The input pictures, the drawing over them, and the caption. */
 async function edited({ sources, drawn, transparent, caption, ...size }: Edit): Promise<Sharp> {
-  const { default: sharp } = await import('sharp')
+  const sharp = await loadSharp()
   const [ground, ...others] = await layOutSources(sources, size, caption.height)
   const whole = rect(0, 0, [size.width, size.height], '#fff')
   const mask = { input: svg(framed(whole, size, true), size), blend: 'dest-in' as const }

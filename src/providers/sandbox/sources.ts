@@ -1,3 +1,4 @@
+import { loadSharp } from '../../bytes/load-sharp.ts'
 import type { PictureSize } from './scene/svg.ts'
 
 type Frame = PictureSize & { left: number; top: number }
@@ -84,7 +85,7 @@ async function fitted(source: Buffer, box: Frame, fit: 'inside' | 'cover'): Prom
 }
 
 async function blurred(source: Buffer, size: PictureSize): Promise<SourceLayer> {
-  const { default: sharp } = await import('sharp')
+  const sharp = await loadSharp()
   const small = { left: 0, top: 0, width: blurredSide, height: blurredSide }
   const { data } = await decoded(source, small, 'cover')
   const raw = { width: blurredSide, height: blurredSide, channels: 4 as const }
@@ -96,7 +97,7 @@ async function blurred(source: Buffer, size: PictureSize): Promise<SourceLayer> 
 }
 
 async function decoded(source: Buffer, { width, height }: PictureSize, fit: 'inside' | 'cover') {
-  const { default: sharp } = await import('sharp')
+  const sharp = await loadSharp()
   return sharp(source)
     .autoOrient()
     .resize({ width, height, fit })

@@ -12,7 +12,7 @@ import { receive, type PieceReader } from './upstream.ts'
 export type FetchPublic = (
   address: string,
   limits: { bytesMax: number; signal: AbortSignal },
-  sink: { push(piece: Buffer): void },
+  sink: { push(piece: Buffer): unknown },
 ) => Promise<void>
 /** Downloads a picture from a URL in a vendor's answer. Throws a ProviderFailure. */
 export type FetchPicture = (
@@ -74,7 +74,7 @@ export function createFetchPicture(options: Options): FetchPicture {
     if (url.protocol === 'http:' && url.port === '') url.protocol = 'https:'
     const reader = pictureReader()
     try {
-      await fetchPublic(url.href, { bytesMax, signal }, heldBy(hold, reader))
+      await fetchPublic(url.href, { bytesMax, signal }, heldBy(hold, reader, signal))
     } catch (cause) {
       if (cause instanceof ProviderFailure) throw cause
       if (signal.aborted && signal.reason instanceof ProviderFailure) throw signal.reason
@@ -95,11 +95,18 @@ export function createFetchPicture(options: Options): FetchPicture {
   }
 }
 
-/** Passes pieces on while memory for their base64 is available. Throws `no_memory`. */
-function heldBy(hold: Hold, { push }: Pick<PieceReader<unknown>, 'push'>) {
+/** Passes pieces on when there is memory for their base64, like those of other answers. Throws `no_memory`. */
+function heldBy(hold: Hold, { push }: Pick<PieceReader<unknown>, 'push'>, signal: AbortSignal) {
   return {
-    push: (piece: Buffer) => {
-      if (hold.takeMore(encodedBytes(piece)) !== undefined) throw noMemory()
+    push: async (piece: Buffer) => {
+      const { promise, resolve: go, reject } = Promise.withResolvers<void>()
+      const decision = hold.draw(encodedBytes(piece), go, () => reject(noMemory()))
+      if (decision === 'refuse') throw noMemory()
+      if (decision === 'wait') {
+        const leave = () => hold.leave(go) && reject(signal.reason)
+        signal.addEventListener('abort', leave)
+        await promise.finally(() => signal.removeEventListener('abort', leave))
+      }
       push(piece)
     },
   }

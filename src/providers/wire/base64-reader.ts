@@ -1,4 +1,4 @@
-import { base64Length, decodeBase64, encodeBase64 } from '../../bytes/base64.ts'
+import { base64Length, encodeBase64 } from '../../bytes/base64.ts'
 import { joinPieces, piecesLength, slicePieces } from '../../bytes/pieces.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { tooLarge } from '../transport/answer-failure.ts'
@@ -102,7 +102,7 @@ function canonical(text: Buffer[]): Buffer[] {
   const head = /^data:[^,]*,/i.exec(joinPieces(slicePieces(whole, 0, 256)).toString('latin1'))
   const plain = head === null ? whole : slicePieces(whole, head[0].length)
   if (base64Length(plain) === piecesLength(plain) || plain.every(isBase64)) return plain
-  return encodeBase64([decodeBase64(plain)])
+  return encodeBase64([Buffer.from(joinPieces(plain).toString('latin1'), 'base64')])
 }
 
 /** Whether all characters are of base64; unused bits are not checked, since decoders ignore them. */

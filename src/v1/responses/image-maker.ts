@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Hold } from '../../bytes/budget.ts'
 import { joinPieces, piecesLength } from '../../bytes/pieces.ts'
 import type { CallContext } from '../../core/caller.ts'
-import { GatewayError, memoryError } from '../../core/error.ts'
+import { GatewayError } from '../../core/error.ts'
 import { isOutcomeUnknown } from '../../core/failure.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import type { ExtractedTexts, ImageResult, Picture } from '../../core/image/image.ts'
@@ -54,7 +54,7 @@ export function imageMaker(options: Options): ImageMaker {
   let latest: Picture | undefined
 
   const make = async (wish: Wish, context: CallContext) => {
-    const inputs = { ...inputsOf(wish, latest, { tool, texts }), nameOf: tool.nameOf }
+    const inputs = { ...inputsOf(wish, latest, { tool, texts }), nameOf: tool.nameOf, copies }
     const made = await gateway.image(tool.requestFor(wish), context, inputs)
     receipts.push(made.receipt)
     usage = addUsage(usage, made.usage ?? noUsage)
@@ -125,10 +125,10 @@ function beginItem({ isEdit }: Wish, { index, suffix, emit }: Place) {
 
 type About = Pick<ImageResult, 'quality' | 'background'> & Pick<Wish, 'prompt'>
 
-/** The members of an item with an image. Throws a GatewayError if there is no memory for it as a text. */
+/** The members of an item with an image. */
 function formOf(picture: Picture, { quality, background, prompt }: About, hold: Hold) {
-  const refusal = hold.takeMore(copies * piecesLength(picture.base64))
-  if (refusal !== undefined) throw memoryError(refusal)
+  // The image is paid, so it is never refused; the memory of a large one is reserved (`copies`).
+  hold.grow(copies * piecesLength(picture.base64))
   return {
     status: 'completed' as const,
     result: joinPieces(picture.base64).toString('latin1'),
