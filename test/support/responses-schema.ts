@@ -11,16 +11,10 @@ const fields = (
   'reasoning safety_identifier service_tier store stream stream_options temperature text ' +
   'tool_choice tools top_logprobs top_p truncation user'
 ).split(' ')
+/** A member that Codex sends with each item to OpenAI itself. */
+const ofCodex = 'internal_chat_message_metadata_passthrough'
 const itemFields: Readonly<Record<string, string[]>> = {
-  message: [
-    'type',
-    'id',
-    'role',
-    'status',
-    'content',
-    'phase',
-    'internal_chat_message_metadata_passthrough',
-  ],
+  message: ['type', 'id', 'role', 'status', 'content', 'phase'],
   reasoning: ['type', 'id', 'status', 'summary', 'content', 'encrypted_content'],
   function_call: ['type', 'id', 'status', 'call_id', 'name', 'namespace', 'arguments'],
   function_call_output: ['type', 'id', 'status', 'call_id', 'output'],
@@ -198,7 +192,7 @@ function checkInput(input: Body[]): void {
   for (const [index, item] of input.entries()) {
     const where = `input[${index}]`
     const { type = 'message' } = item as { type?: string }
-    allowOnly(item, itemFields[type] ?? [], where, invalid)
+    allowOnly(item, [...(itemFields[type] ?? []), ofCodex], where, invalid)
     if (type === 'message') checkMessage(item, where)
     if (type === 'compaction') checkEncrypted(item)
     if (type === 'compaction_trigger' && index < input.length - 1) {
