@@ -3792,6 +3792,11 @@ export interface components {
         ChatResponseFormat: components["schemas"]["TextFormat"] | components["schemas"]["JsonObjectFormat"] | components["schemas"]["JsonSchemaFormat"];
         /** @enum {string} */
         ReasoningEffort: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+        /**
+         * @example {
+         *       "include_usage": true
+         *     }
+         */
         StreamOptions: {
             /** @description Adds a last chunk that carries `usage`. */
             include_usage?: boolean;
@@ -3828,6 +3833,11 @@ export interface components {
             seed?: number | null;
             presence_penalty?: number | null;
             frequency_penalty?: number | null;
+            /**
+             * @example {
+             *       "50256": -100
+             *     }
+             */
             logit_bias?: {
                 [key: string]: number;
             } | null;
@@ -3858,7 +3868,12 @@ export interface components {
             audio?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Pairs of names and values that the vendor stores with the completion. */
+            /**
+             * @description Pairs of names and values that the vendor stores with the completion.
+             * @example {
+             *       "order": "42"
+             *     }
+             */
             metadata?: {
                 [key: string]: unknown;
             } | null;
@@ -4592,6 +4607,11 @@ export interface components {
              *     `web_search_call.action.sources` the sources of a search. Other values have no effect.
              */
             include?: string[] | null;
+            /**
+             * @example {
+             *       "order": "42"
+             *     }
+             */
             metadata?: {
                 [key: string]: string;
             } | null;

@@ -133,7 +133,8 @@ function noTool(fault: string, near: string | undefined): JsonRpcError {
 function argumentsOf({ arguments: given = {} }: Params): object {
   const value = typeof given === 'string' ? parsedJson(given) : given
   if (isObject(value)) return value
-  throw new JsonRpcError(rpcCodes.invalidParams, "'arguments' must be an object.")
+  const text = "'arguments' must be an object. Call tools/list for the parameters of the tool."
+  throw new JsonRpcError(rpcCodes.invalidParams, text)
 }
 
 const ignoredMax = 10

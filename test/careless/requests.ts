@@ -12,6 +12,8 @@ export type CarelessAnswer = {
   says?: string
   /** The reasons in the warnings of the answer. */
   warns?: string[]
+  /** A part of the text in the result of a tool. */
+  shows?: string
 }
 type Row = {
   name: string
@@ -61,7 +63,7 @@ function bodyText({ body: base }: Pick<Group, 'body'>, { body, change = {} }: Ro
 /** Sends a careless request and reads its answer. */
 export async function ask(
   gateway: TestGateway,
-  { method, path, headers = {}, key, text, encoding = 'utf8' }: CarelessRequest,
+  { method, path, headers = {}, key, text, encoding = 'utf8', answer }: CarelessRequest,
 ): Promise<CarelessAnswer> {
   const fill = (value: string) => value.replace('KEY', gateway.testKey).replaceAll('PIXEL', pixel)
   const own = Object.entries(headers).map(([name, value]) => [name, fill(value)])
@@ -75,19 +77,23 @@ export async function ask(
     },
     ...(hasBody ? { body: new Uint8Array(Buffer.from(fill(text), encoding)) } : {}),
   })
-  return answerOf(response.status, await response.text())
+  return answerOf(response.status, await response.text(), answer.shows)
 }
 
 type AnswerBody = {
   error?: { message: string; code: string | number | null; param?: string | null }
-  result?: { isError?: boolean; content?: { text: string }[] }
+  result?: { isError?: boolean; content?: { text?: string }[] }
   warnings?: { reason: string }[]
 }
 
-function answerOf(status: number, text: string): CarelessAnswer {
+function answerOf(status: number, text: string, wanted?: string): CarelessAnswer {
   if (!text.startsWith('{')) return { status }
   const { error, result, warnings } = JSON.parse(text) as AnswerBody
-  if (result?.isError === true) return { status, code: 'isError', says: result.content![0]!.text }
+  if (result?.isError === true) return { status, code: 'isError', says: result.content![0]!.text! }
+  if (error === undefined && wanted !== undefined) {
+    const shown = result?.content?.map((block) => block.text ?? '').join('\n') ?? ''
+    return { status, shows: shown.includes(wanted) ? wanted : shown }
+  }
   if (error === undefined) {
     return warnings === undefined
       ? { status }
