@@ -6070,6 +6070,8 @@ export interface components {
             input_image_bytes_max?: number;
             /** @description The most bytes of all input images of a request for images. */
             input_images_bytes_max?: number;
+            /** @description Whether the vendor takes HEIC and HEIF pictures to make images from. */
+            input_image_heic?: boolean;
             max_output_tokens?: number;
             /** @description The prices until the first of `price_changes`. */
             pricing: components["schemas"]["ModelPricing"];

@@ -7,7 +7,7 @@ import {
   type NamedAddress,
   type ReadSources,
 } from '../core/image/image.ts'
-import { pictureBytesMax } from '../core/image/picture.ts'
+import { pictureBytesMax, pictureKind } from '../core/image/picture.ts'
 import { checkSource } from './check-picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal, tooLarge } from './data-url.ts'
 import type { DecodesPicture } from './whole.ts'
@@ -21,7 +21,7 @@ export function createReadSources(
   { fetch }: Pick<GuardedFetch, 'fetch'>,
   decodes: DecodesPicture,
 ): ReadSources {
-  return async (addresses, { signal, hold }, texts = noTexts) => {
+  return async (addresses, { signal, hold, takesHeic = false }, texts = noTexts) => {
     let left = allBytesMax
     const spend = (bytes: number, param: string) => {
       left -= bytes
@@ -57,6 +57,10 @@ export function createReadSources(
         ? decodeDataUrl(named, texts, pictureBytesMax).base64
         : await fetchText(named)
       if (isData) spend(decodedLength(text), param)
+      const kind = takesHeic ? pictureKind(text) : undefined
+      if (kind === 'heic' || kind === 'heif') {
+        return { base64: text, format: kind, width: 0, height: 0, param }
+      }
       const { base64, format, width, height } = await checkSource(text, param, decodes)
       return { base64, format, width, height, param }
     }

@@ -37,8 +37,10 @@ export async function fitSources(
 ): Promise<Sources> {
   const most = bytesMaxOf(model, sources)
   const fit = async (source: ImageSource): Promise<ImageSource> => {
-    if (decodedLength(source.base64) <= most) return source
-    const small = await shrink(source, Math.floor(most / 3) * 4)
+    const { format } = source
+    const isFit = decodedLength(source.base64) <= most || format === 'heic' || format === 'heif'
+    if (isFit) return source
+    const small = await shrink({ ...source, format }, Math.floor(most / 3) * 4)
     if (small === undefined) throw new ProviderFailure('too_large', 'A picture is too large.')
     const refusal = hold.takeMore(piecesLength(small.base64))
     if (refusal !== undefined) throw memoryError(refusal)

@@ -8,10 +8,13 @@ import type { TraceHeaders } from '../trace.ts'
 
 type Schemas = components['schemas']
 export type ImageFormat = Schemas['ImageFormat']
-/** An input picture, fetched and checked, as canonical base64: equal bytes have equal text. */
+/**
+ * An input picture, fetched and checked, as canonical base64: equal bytes have equal text. The gateway has no
+ * decoder for HEIC and HEIF, so these are sent unchanged and their width and height are 0, which means unknown.
+ */
 export type ImageSource = {
   base64: Pieces
-  format: ImageFormat
+  format: ImageFormat | 'heic' | 'heif'
   width: number
   height: number
   /** The request parameter that holds the picture. */
@@ -59,11 +62,11 @@ export const noTexts: ExtractedTexts = new Map()
 /**
  * Reads input pictures from HTTPS or data URLs, in order; a data URL may contain the placeholder of an
  * extracted text. Throws a GatewayError that names the parameter: 400 when it is not a picture or
- * cannot be fetched, 413 when it is too large.
+ * cannot be fetched, 413 when it is too large. `takesHeic`: HEIC and HEIF are read too.
  */
 export type ReadSources = (
   addresses: readonly NamedAddress[],
-  call: Pick<ImageCall, 'signal' | 'hold'>,
+  call: Pick<ImageCall, 'signal' | 'hold'> & { takesHeic?: boolean | undefined },
   texts?: ExtractedTexts,
 ) => Promise<ImageSource[]>
 

@@ -10,6 +10,7 @@ import type {
   ImagePlan,
   ImageRequest,
   ImageResult,
+  ImageSource,
   ExtractedTexts,
   NamedAddress,
   ReadSources,
@@ -87,7 +88,9 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     read: async (call) => {
       const counts = [...plans.values()].map(({ plan }) => plan.sources ?? addresses.length)
       const sent = addresses.slice(addresses.length - Math.max(0, ...counts))
-      if (sent.length > 0) request.sources = await parts.readSources(sent, call, texts)
+      const takesHeic = [...plans.keys()].some(({ row }) => row.input_image_heic)
+      if (sent.length === 0) return
+      request.sources = await parts.readSources(sent, { ...call, takesHeic }, texts)
     },
     canonical: () => ({
       ...request,
@@ -125,8 +128,31 @@ function readinessOf(error: unknown, nameOf: (param: string) => string): Readine
 /** Checks the sides and bytes of the input pictures, once they are read. */
 function checkInputs({ sources }: ImageRequest, route: Route): Readiness {
   const { id, input_image_side_min: least } = route.model.row
-  const problems = sources.flatMap((source) => tooSmall(source, { id, least, param: source.param }))
-  return { problems, warnings: oversizeWarnings(sources, route.model) }
+  const warnings = oversizeWarnings(sources, route.model)
+  const problems = sources.flatMap((source) =>
+    source.width === 0
+      ? heicProblems(source, route, warnings)
+      : tooSmall(source, { id, least, param: source.param }),
+  )
+  return { problems, warnings }
+}
+
+/** A HEIC is checked by its bytes only, since the gateway can neither read its size nor make a smaller copy. */
+function heicProblems(
+  { format, param }: ImageSource,
+  { model: { row } }: Route,
+  oversize: readonly Warning[],
+): Problem[] {
+  const kind = format.toUpperCase()
+  const remedy = 'Send a PNG, JPEG or WebP.'
+  if (row.input_image_heic !== true) {
+    const message = `${row.id} does not accept ${kind} images. ${remedy}`
+    return [{ param, message, code: 'invalid_value' }]
+  }
+  const found = oversize.find((warning) => warning.param === param)
+  if (found === undefined) return []
+  const message = `The ${kind} image is larger than ${row.id} takes: ${String(found.applied)}. ${remedy}`
+  return [{ param, message, code: 'request_too_large' }]
 }
 
 /**

@@ -162,7 +162,7 @@ function imageOf(
   if (!url.startsWith('data:')) return [{ type: 'image', source: { type: 'url', url } }]
   const data = readDataUrl(url)
   if (data === undefined || !imageTypes.has(data.mediaType)) {
-    const message = 'Anthropic accepts a base64 data URL of a JPEG, PNG, GIF or WebP.'
+    const message = `Anthropic accepts a base64 data URL of a JPEG, PNG, GIF or WebP, not of ${data?.mediaType ?? 'other data'}.`
     notes.problems.push({ param: `${param}.image_url.url`, message, code: 'invalid_value' })
     return []
   }

@@ -56,7 +56,7 @@ export function chatAdapter(
         const { upstreamModel } = target
         const path = `${modelsPath}/${encodeURIComponent(upstreamModel)}:${method}`
         if (!fetches) return requestTo(path, write(body, upstreamModel))
-        const inlined = await inlineImages(request, readSources, turn)
+        const inlined = await inlineImages(request, readSources, { ...turn, takesHeic: true })
         return requestTo(path, write(writeChat(inlined, target).body, upstreamModel))
       }
       return {

@@ -131,7 +131,8 @@ const imageDialect: ImageDialect = {
   }),
   edits: {
     path: '/images/generations',
-    inputs: (sources) => ({ sources: sources.map(pictureText) }),
+    // A HEIC, whose size is unknown, cannot be drawn.
+    inputs: (sources) => ({ sources: sources.filter(({ width }) => width > 0).map(pictureText) }),
   },
 }
 

@@ -88,12 +88,10 @@ describe('Google Vertex AI', () => {
     const { choices } = await client.chat.completions.create({ model, messages: hello })
     return choices[0]!.message.content
   }
-  const ask = () =>
-    gateway.post(
-      '/v1/chat/completions',
-      { model: 'gemini-3.5-flash', messages: hello },
-      { key: gateway.liveKey },
-    )
+  const ask = (messages: object[] = hello) => {
+    const body = { model: 'gemini-3.5-flash', messages }
+    return gateway.post('/v1/chat/completions', body, { key: gateway.liveKey })
+  }
   /** The texts that callers, operators and the store see. */
   const everything = async (answer = '') =>
     answer + gateway.logText() + JSON.stringify(await gateway.usage())
@@ -107,6 +105,16 @@ describe('Google Vertex AI', () => {
     expect(new Set(rows.map((row) => row.cost_nano_usd)).size).to.equal(1)
     expect(rows[0]!.cost_nano_usd).to.be.greaterThan(0)
     expect(await everything()).to.not.contain(token(1))
+  })
+
+  it('reads a HEIC', async () => {
+    const heic = Buffer.from('\0\0\0\x18ftypheic\0\0\0\0mif1heic').toString('base64')
+    const content = [{ type: 'image_url', image_url: { url: `data:image/heic;base64,${heic}` } }]
+    await ask([{ role: 'user', content }])
+    const { contents } = upstream.requests.at(-1)!.body as { contents: { parts: object[] }[] }
+    expect(contents[0]!.parts).to.deep.equal([
+      { inlineData: { mimeType: 'image/heic', data: heic } },
+    ])
   })
 
   it('streams', async () => {

@@ -115,6 +115,14 @@ export function unknownMembers(value: unknown, known: readonly string[]): string
 }
 
 const magics = { png: '89504e47', jpeg: 'ffd8ff', webp: '52494646' }
+const heicMagic = /^.{4}ftyp(?:hei[cx]|hev[cx]|mif1|msf1)/s
+
+/** Whether a text is canonical base64 of a picture of this media type, which may be HEIC or HEIF. */
+export function isPictureOrHeic(mediaType: string, base64: string): boolean {
+  if (!/^image\/hei[cf]$/.test(mediaType)) return isPicture(mediaType, base64)
+  const bytes = Buffer.from(base64, 'base64')
+  return bytes.toString('base64') === base64 && heicMagic.test(bytes.toString('latin1'))
+}
 
 /** Whether a text is canonical base64 of a picture of this media type. */
 export function isPicture(mediaType: string, base64: string): boolean {

@@ -1,5 +1,5 @@
 import type { ReceivedRequest, ScriptedAnswer } from '../upstream.ts'
-import { isPicture, startImageDouble, unknownMembers, type ImageDouble } from './double.ts'
+import { isPictureOrHeic, startImageDouble, unknownMembers, type ImageDouble } from './double.ts'
 import type { PictureFormat } from './paint.ts'
 
 export const googleKey = 'AIza-test-key-of-google-0123456789'
@@ -137,7 +137,7 @@ function complaintAbout(body: Body, model: Model): string | undefined {
   const characters = pictures.reduce((sum, { data }) => sum + data.length, 0)
   if (characters > 20 * 2 ** 20) return 'Request payload size exceeds the limit: 20971520 bytes.'
   if (pictures.length > model.references) return `At most ${model.references} images are supported.`
-  if (!pictures.every(({ mimeType, data }) => isPicture(mimeType, data))) {
+  if (!pictures.every(({ mimeType, data }) => isPictureOrHeic(mimeType, data))) {
     return 'Unable to process input image.'
   }
   const { aspectRatio, imageSize } = imageConfig ?? {}
