@@ -3,6 +3,7 @@ import type { ChatRequest } from '../../core/chat/chat.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
+import { unsent } from '../native-only.ts'
 
 type Schemas = components['schemas']
 type Message = ChatRequest['messages'][number]
@@ -206,8 +207,6 @@ function addAssistantTurn(
   add(message, place)
 }
 
-/** Begins the parameters of the request that have no place in the canonical request. */
-export const unsent = 'unsent:'
 const onlyAnthropic =
   'Only models of Anthropic read the searches of an earlier message. Others read its text.'
 

@@ -6,8 +6,9 @@ import { withoutEmpty } from '../../core/chat/default-values.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
+import { unsent } from '../native-only.ts'
 import { readVendorTool, type VendorTool } from './client-tools.ts'
-import { readConversation, unsent, type Conversation } from './conversation.ts'
+import { readConversation, type Conversation } from './conversation.ts'
 import { limitedTools, readSearch, type ReadSearch } from './search.ts'
 
 type Schemas = components['schemas']

@@ -4,7 +4,7 @@ import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { searchesMax } from '../../core/money/upper-cost.ts'
-import { unsent } from './conversation.ts'
+import { unsent } from '../native-only.ts'
 
 type Schemas = components['schemas']
 type Asked = Pick<Schemas['CreateMessageRequest'], 'tools' | 'tool_choice'>

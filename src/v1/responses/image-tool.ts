@@ -6,7 +6,7 @@ import { conversationImages } from '../../core/image/chat-to-image.ts'
 import type { AskedImage, NamedAddress } from '../../core/image/image.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { imageRequest } from '../image-request.ts'
-import { unsent } from './item.ts'
+import { unsent } from '../native-only.ts'
 import { defaultImageModel, type ImageTool } from './tools.ts'
 
 /** What the model decides about an image. */

@@ -17,9 +17,6 @@ export type Open = {
   end(status: Schemas['ResponseItemStatus'], sealed?: string): OutputItem
 }
 
-/** Begins the parameters of what is not in the chat request. */
-export const unsent = 'unsent:'
-
 type KnownItem = Schemas['ResponseTypedItem'] | Schemas['ResponseInputMessage']
 
 /** Begins the ids of items that have none. */

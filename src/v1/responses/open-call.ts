@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types.ts'
-import { clientCall, type ClientToolType } from './client-tools.ts'
+import { objectIn, writeClientCall, type ClientToolType } from './client-tools.ts'
 import { itemPrefixes, type Open, type OutputItem, type Place } from './item.ts'
 import { inputArgument } from './tools.ts'
 
@@ -9,13 +9,11 @@ type Called = { callId: string; name: string; namespace?: string }
 const callForms = {
   function: {
     type: 'function_call',
-    prefix: 'fc',
     member: 'arguments',
     event: 'response.function_call_arguments',
   },
   custom: {
     type: 'custom_tool_call',
-    prefix: 'ctc',
     member: 'input',
     event: 'response.custom_tool_call_input',
   },
@@ -23,9 +21,9 @@ const callForms = {
 
 /** Begins the item of a call. */
 export function openCall(kind: keyof typeof callForms, { callId, name, namespace }: Called) {
-  const { type, prefix, member, event } = callForms[kind]
+  const { type, member, event } = callForms[kind]
   return ({ index, suffix, emit }: Place): Open => {
-    const id = `${prefix}_${suffix}`
+    const id = `${itemPrefixes[type]}_${suffix}`
     const within = namespace === undefined ? {} : { namespace }
     const at = { item_id: id, output_index: index }
     let text = ''
@@ -48,45 +46,22 @@ export function openCall(kind: keyof typeof callForms, { callId, name, namespace
   }
 }
 
-/** Begins the item of a custom tool that the vendor got as a function: its input is inside of the JSON of the arguments. */
-export function openWrapped(called: Called) {
-  return (place: Place): Open => {
-    const custom = openCall('custom', called)(place)
-    let json = ''
-    return {
-      ...custom,
-      add: (delta) => {
-        json += delta
-      },
-      end: (status) => {
-        custom.add(inputIn(json))
-        return custom.end(status)
-      },
-    }
-  }
-}
-
 /**
- * Begins the item of a tool that the client runs, which the vendor got as a function. A call whose arguments are
- * not those of the tool is the call of a function, which the client refuses to the model.
+ * Begins the item of a tool that the vendor got as a function. A call whose arguments are not those of the tool
+ * is the call of a function, which the client refuses to the model.
  */
-export function openClient(type: ClientToolType, called: Called) {
+export function openWrapped({ client, ...called }: Called & { client?: ClientToolType }) {
   return (place: Place): Open => {
-    const { index, suffix, emit } = place
+    const custom = client === undefined ? openCall('custom', called)(place) : undefined
     let json = ''
     return {
       kind: 'call',
       add: (delta) => void (json += delta),
       end: (status) => {
-        const id = `${itemPrefixes[`${type}_call`]}_${suffix}`
-        const item = clientCall(type, { id, call_id: called.callId }, json)
-        if (item !== undefined) {
-          const added = { ...item, status: 'in_progress' }
-          emit('response.output_item.added', { output_index: index, item: added })
-          return item
-        }
-        const call = openCall('function', called)(place)
-        call.add(json)
+        const item = client && writeClientCall(client, { ...called, json }, place)
+        if (item !== undefined) return item
+        const call = custom ?? openCall('function', called)(place)
+        call.add(custom === undefined ? json : inputIn(json))
         return call.end(status)
       },
     }
@@ -95,10 +70,6 @@ export function openClient(type: ClientToolType, called: Called) {
 
 /** The input in the arguments of a wrapped custom tool; the arguments as they are if they have none. */
 function inputIn(json: string): string {
-  try {
-    const input: unknown = Reflect.get(JSON.parse(json) as object, inputArgument)
-    return typeof input === 'string' ? input : json
-  } catch {
-    return json
-  }
+  const input = objectIn(json)?.[inputArgument]
+  return typeof input === 'string' ? input : json
 }

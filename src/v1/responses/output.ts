@@ -5,7 +5,7 @@ import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces, type BegunCall, type Piece } from '../../core/chat/ordered-pieces.ts'
 import { writeSummary } from './compaction.ts'
 import type { Emit, Open, OutputItem, Place } from './item.ts'
-import { openCall, openClient, openWrapped } from './open-call.ts'
+import { openCall, openWrapped } from './open-call.ts'
 import type { Tools } from './tools.ts'
 import { annotationsOf, writeSearch, type Annotation } from './searches.ts'
 import { turnReader, type HostedCall, type Turn } from './turn.ts'
@@ -127,9 +127,9 @@ function itemWriter({ suffix, tools, showsSources, seal, emit }: Options, isCut:
     if (sealed !== undefined && open?.kind !== 'reasoning') begin(opening.reasoning)
     const callId = id ?? `call_${suffix}${items.length}`
     const called = { callId, ...tools.find(name) }
-    const opened = openCall(isCustom ? 'custom' : 'function', called)
-    if (called.client !== undefined) begin(openClient(called.client, called), sealed)
-    else begin(!isCustom && called.isCustom ? openWrapped(called) : opened, sealed)
+    const isWrapped = called.client !== undefined || (called.isCustom && !isCustom)
+    const kind = isCustom ? 'custom' : 'function'
+    begin(isWrapped ? openWrapped(called) : openCall(kind, called), sealed)
   }
   return {
     items,

@@ -2,8 +2,8 @@ import type { components } from '../../../generated/types.ts'
 import type { ChatRequest, OnlyNative } from '../../core/chat/chat.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
+import { unsent } from '../native-only.ts'
 import { otherTool, type ClientToolType } from './client-tools.ts'
-import { unsent } from './item.ts'
 
 type Schemas = components['schemas']
 type NamedTool = Schemas['ResponseNamedTool']

@@ -1,0 +1,34 @@
+import type { components } from '../../generated/types.ts'
+import type { OnlyNative } from '../core/chat/chat.ts'
+import { GatewayError } from '../core/error.ts'
+import type { Warning } from '../core/model.ts'
+
+/** Begins the parameters of what is not in the chat request. */
+export const unsent = 'unsent:'
+
+/** Why a tool or an item cannot be translated, with a warning for an unknown type. */
+export type Native = { only: OnlyNative; warning?: Warning }
+type Faulty = { type: string; param: string; remedy: string }
+
+/** Reads a type that only models with native requests take. */
+export function nativeOnly({ type, param, remedy }: Faulty, isKnown: boolean): Native {
+  const message = `'${param}': only models with native requests take '${type}'. ${remedy}`
+  const only = { problem: { param: unsent + param, message } }
+  if (isKnown) return { only }
+  const reason = 'The gateway does not know this type; the vendor decides whether it takes it.'
+  return { only, warning: { param: unsent + param, requested: type, applied: type, reason } }
+}
+
+/** The error of a tool that the vendor would run. */
+export function vendorRuns({ type, param, remedy }: Faulty): GatewayError {
+  const text = `'${param}': the gateway does not let the vendor run '${type}'. ${remedy}`
+  return new GatewayError('unsupported_value', text, { param })
+}
+
+type Function = components['schemas']['FunctionTool']
+
+/** A tool as a function; one without parameters is only counted. */
+export function functionOf(name: string, description: string, parameters?: object): Function {
+  const taken = parameters && { parameters: { ...parameters } }
+  return { type: 'function', function: { name, description, ...taken } }
+}
