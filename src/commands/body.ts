@@ -1,5 +1,6 @@
 import type { Check } from '../../generated/checks.js'
 import { GatewayError } from '../core/error.ts'
+import { given } from '../core/given.ts'
 import { assertValid } from '../http/check-error.ts'
 import { text, UsageError } from './command.ts'
 
@@ -41,11 +42,6 @@ export function allowanceIn(values: AllowanceValues): object {
     limits: given(limits),
     ...(Object.keys(given(budget)).length === 0 ? {} : { budget: given(budget) }),
   }
-}
-
-/** Removes members that are undefined. */
-export function given(members: object): object {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
 /** Converts an option to a number; returns other texts unchanged, so that the contract's check refuses them. */

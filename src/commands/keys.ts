@@ -1,11 +1,11 @@
 import { bodyChecks } from '../../generated/checks.js'
 import type { components } from '../../generated/types.ts'
 import { commandLine } from '../accounts/audit.ts'
+import { given } from '../core/given.ts'
 import {
   allowanceIn,
   allowanceOptions,
   checkedBody,
-  given,
   listIn,
   namingOptions,
   nameIn,

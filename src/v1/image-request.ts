@@ -1,3 +1,4 @@
+import { given } from '../core/given.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { AskedImage } from '../core/image/image.ts'
 import type { RouteTable } from '../core/route.ts'
@@ -15,29 +16,14 @@ export function imageRequest(
   body: Omit<Body<'createImage'>, 'response_format'> &
     Pick<Partial<Body<'createImageEdit'>>, 'input_fidelity'>,
 ): AskedImage {
-  const { model, prompt, n } = body
-  return {
-    model,
-    prompt,
-    n,
-    ...given('models', body.models),
-    ...given('size', body.size),
-    ...given('quality', body.quality),
-    ...given('style', body.style),
-    ...given('background', body.background),
-    ...given('inputFidelity', body.input_fidelity),
-    ...given('outputFormat', body.output_format),
-    ...given('outputCompression', body.output_compression),
-    ...given('moderation', body.moderation),
-    ...given('complexity', body.complexity),
-    ...given('user', body.user),
-    ...given('safetyIdentifier', body.safety_identifier || null),
+  const { model, prompt, n, models, size, quality, style, background } = body
+  const { moderation, complexity, user } = body
+  const named = {
+    inputFidelity: body.input_fidelity,
+    outputFormat: body.output_format,
+    outputCompression: body.output_compression,
+    safetyIdentifier: body.safety_identifier || null,
   }
-}
-
-function given<Key extends keyof AskedImage>(
-  key: Key,
-  value: AskedImage[Key] | null,
-): Partial<AskedImage> {
-  return value === null || value === undefined ? {} : { [key]: value }
+  const plain = { models, size, quality, style, background, moderation, complexity, user }
+  return { model, prompt, n, ...given({ ...plain, ...named }) }
 }

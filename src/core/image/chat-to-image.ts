@@ -4,6 +4,7 @@ import { hasDefaultValue } from '../chat/default-values.ts'
 import { messageText } from '../chat/prompt.ts'
 import { unlistedMembers } from '../chat/unlisted.ts'
 import { GatewayError } from '../error.ts'
+import { given } from '../given.ts'
 import { dropped, type Warning } from '../model.ts'
 import { joinTexts, seedMax, type AskedImage, type NamedAddress, type PromptText } from './image.ts'
 
@@ -149,52 +150,28 @@ function isSeed(seed: number): boolean {
 export function chatToImage(request: ChatRequest, config: ImageConfig): AskedImage {
   const texts = promptTexts(request)
   if (config.n !== undefined && (request.n ?? config.n) !== config.n) {
-    throw new GatewayError(
-      'invalid_value',
-      "'n' and 'image_config.n' differ. Send only one of them.",
-      {
-        param: 'n',
-      },
-    )
+    const text = "'n' and 'image_config.n' differ. Send only one of them."
+    throw new GatewayError('invalid_value', text, { param: 'n' })
   }
   const n = config.n ?? request.n ?? 1
   if (n > imagesMax) {
-    throw new GatewayError('invalid_value', `An image model makes at most ${imagesMax} images.`, {
-      param: 'n',
-    })
+    const text = `An image model makes at most ${imagesMax} images.`
+    throw new GatewayError('invalid_value', text, { param: 'n' })
   }
-  return {
-    model: request.model,
-    ...(request.models === undefined ? {} : { models: request.models }),
-    prompt: joinTexts(texts),
-    ...(texts.length === 1 ? {} : { texts }),
-    n,
-    ...sizeOf(config),
-    ...(config.quality === undefined ? {} : { quality: config.quality }),
-    ...(config.background === undefined ? {} : { background: config.background }),
-    ...(config.output_format === undefined ? {} : { outputFormat: config.output_format }),
-    ...(config.output_compression === undefined
-      ? {}
-      : { outputCompression: config.output_compression }),
-    ...(config.complexity === undefined ? {} : { complexity: config.complexity }),
-    ...seedIn(request, config),
-    ...(request.user === undefined ? {} : { user: request.user }),
-    ...(request.safety_identifier ? { safetyIdentifier: request.safety_identifier } : {}),
+  const { model, models, user } = request
+  const { quality, background, complexity, image_size: size, aspect_ratio: aspectRatio } = config
+  const seed = config.seed ?? request.seed
+  const named = {
+    texts: texts.length === 1 ? undefined : texts,
+    outputFormat: config.output_format,
+    outputCompression: config.output_compression,
+    seed: typeof seed === 'number' && isSeed(seed) ? seed : undefined,
+    safetyIdentifier: request.safety_identifier || undefined,
+    // A size class is combined with an aspect ratio; a size in pixels replaces both.
+    ...(size?.includes('x') ? { size } : { sizeClass: size, aspectRatio }),
   }
-}
-
-function seedIn(request: ChatRequest, config: ImageConfig): { seed?: number } {
-  const seed = config.seed ?? request.seed ?? undefined
-  return seed === undefined || !isSeed(seed) ? {} : { seed }
-}
-
-/** A size class is combined with an aspect ratio; a size in pixels replaces both. */
-function sizeOf({ image_size: size, aspect_ratio: aspectRatio }: ImageConfig) {
-  if (size?.includes('x')) return { size }
-  return {
-    ...(size === undefined ? {} : { sizeClass: size }),
-    ...(aspectRatio === undefined ? {} : { aspectRatio }),
-  }
+  const settings = given({ models, quality, background, complexity, user, ...named })
+  return { model, prompt: joinTexts(texts), n, ...settings }
 }
 
 /** The texts of the prompt, instructions first. Throws a GatewayError if the user wrote no text. */

@@ -1,5 +1,6 @@
 import { addUsage, noUsage, type Usage } from '../money/price.ts'
 import { afterSpending, ProviderFailure } from '../failure.ts'
+import { given } from '../given.ts'
 import type { Target } from '../model.ts'
 import {
   splitCalls,
@@ -109,12 +110,14 @@ export function merge(results: readonly ImageResult[]): ImageResult {
   // An answer without usage is estimated by the first usage among the other answers.
   const usages = results.map(({ usage }) => usage ?? { ...first!, estimated: true })
   const texts = results.flatMap(({ text }) => (text === undefined ? [] : [text]))
-  const { quality, background } = results[0] ?? {}
+  const { quality, background } = results[0]!
   return {
     pictures: results.flatMap(({ pictures }) => pictures),
-    ...(first === undefined ? {} : { usage: usages.reduce(addUsage) }),
-    ...(texts.length === 0 ? {} : { text: texts.join('\n') }),
-    ...(quality === undefined ? {} : { quality }),
-    ...(background === undefined ? {} : { background }),
+    ...given({
+      usage: first && usages.reduce(addUsage),
+      text: texts.length === 0 ? undefined : texts.join('\n'),
+      quality,
+      background,
+    }),
   }
 }

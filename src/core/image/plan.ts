@@ -1,4 +1,5 @@
 import { GatewayError } from '../error.ts'
+import { given } from '../given.ts'
 import { dropped, type ImageAbilities, type Model, type Warning } from '../model.ts'
 import {
   joinTexts,
@@ -117,11 +118,8 @@ function planQuality(
   if (isOpen || qualities?.includes(quality)) return { quality }
   if (quality === 'auto') return {}
   if (qualities !== undefined && qualities.length > 0) {
-    throw new GatewayError(
-      'invalid_value',
-      `${id} has no quality '${quality}'. It has: ${qualities.join(', ')}.`,
-      { param: 'quality' },
-    )
+    const text = `${id} has no quality '${quality}'. It has: ${qualities.join(', ')}.`
+    throw new GatewayError('invalid_value', text, { param: 'quality' })
   }
   warnings.push(dropped('quality', quality, `${id} has no quality setting.`))
   return {}
@@ -136,22 +134,17 @@ function planFormat(
   const { abilities } = subject
   const vendorMakes = outputFormat !== undefined && abilities.output_formats?.includes(outputFormat)
   checkTransparency(request, outputFormat ?? abilities.native_format, subject)
-  const asked = {
-    ...(vendorMakes ? { vendorFormat: outputFormat } : {}),
-    ...(outputFormat === undefined ? {} : { targetFormat: outputFormat }),
-  }
+  const vendorFormat = vendorMakes ? outputFormat : undefined
+  const asked = given({ vendorFormat, targetFormat: outputFormat })
   if (outputCompression === undefined) return asked
   if (outputFormat === undefined || outputFormat === 'png') {
     const reason = 'Compression needs an output_format of jpeg or webp.'
     warnings.push(dropped('output_compression', outputCompression, reason))
     return asked
   }
-  const compresses = asked.vendorFormat !== undefined && abilities.output_compression === true
-  return {
-    ...asked,
-    compression: outputCompression,
-    ...(compresses ? { vendorCompresses: true } : {}),
-  }
+  const compresses = vendorFormat !== undefined && abilities.output_compression === true
+  const compression = { compression: outputCompression }
+  return { ...asked, ...compression, ...(compresses ? { vendorCompresses: true } : {}) }
 }
 
 function checkTransparency(
@@ -161,18 +154,13 @@ function checkTransparency(
 ): void {
   if (background !== 'transparent') return
   if (!isOpen && !can('transparency')) {
-    throw new GatewayError(
-      'model_capability_mismatch',
-      `${id} cannot make a transparent background. Choose opaque or auto, or another model.`,
-      { param: 'background' },
-    )
+    const text = `${id} cannot make a transparent background. Choose opaque or auto, or another model.`
+    throw new GatewayError('model_capability_mismatch', text, { param: 'background' })
   }
   if (format === 'jpeg') {
-    throw new GatewayError(
-      'invalid_value',
-      'A JPEG cannot have a transparent background. Choose an output_format of png or webp.',
-      { param: 'background' },
-    )
+    const text =
+      'A JPEG cannot have a transparent background. Choose an output_format of png or webp.'
+    throw new GatewayError('invalid_value', text, { param: 'background' })
   }
 }
 
@@ -185,29 +173,24 @@ function planBackground(
 }
 
 /** `standard` is what a model without the setting does, so that it gives no warning. */
-type Setting = {
-  isTaken: (subject: Subject, value: unknown) => boolean | undefined
-  lacks: string
-  standard?: string
-}
-type Flag = 'moderation' | 'complexity' | 'end_user' | 'safety_identifier'
-const has =
-  (flag: Flag): Setting['isTaken'] =>
-  ({ abilities }) =>
-    abilities[flag]
+type Setting = [
+  words: string,
+  isTaken: (subject: Subject, value: unknown) => boolean | undefined,
+  standard?: string,
+]
 
 const settings: Record<keyof SentSettings, Setting> = {
-  seed: { isTaken: ({ can }) => can('seed'), lacks: 'seed setting' },
+  seed: ['seed setting', ({ can }) => can('seed')],
   // OpenAI's default, which clients send even if the user chose no style.
-  style: { isTaken: () => false, lacks: 'style setting', standard: 'vivid' },
-  moderation: { isTaken: has('moderation'), lacks: 'moderation setting', standard: 'auto' },
-  complexity: { isTaken: has('complexity'), lacks: 'complexity setting' },
-  user: { isTaken: has('end_user'), lacks: 'parameter for the end user' },
-  safetyIdentifier: { isTaken: has('safety_identifier'), lacks: 'safety identifier' },
-  inputFidelity: {
-    isTaken: ({ abilities }, value) => abilities.input_fidelities?.includes(String(value)),
-    lacks: 'input fidelity setting',
-  },
+  style: ['style setting', () => false, 'vivid'],
+  moderation: ['moderation setting', ({ abilities }) => abilities.moderation, 'auto'],
+  complexity: ['complexity setting', ({ abilities }) => abilities.complexity],
+  user: ['parameter for the end user', ({ abilities }) => abilities.end_user],
+  safetyIdentifier: ['safety identifier', ({ abilities }) => abilities.safety_identifier],
+  inputFidelity: [
+    'input fidelity setting',
+    ({ abilities }, value) => abilities.input_fidelities?.includes(String(value)),
+  ],
 }
 
 function planSettings(
@@ -216,13 +199,13 @@ function planSettings(
   warnings: Warning[],
 ): Partial<SentSettings> {
   const taken: Record<string, unknown> = {}
-  for (const [name, { isTaken, lacks, standard }] of Object.entries(settings)) {
+  for (const [name, [words, isTaken, standard]] of Object.entries(settings)) {
     const value = request[name as keyof SentSettings]
     if (value === undefined) continue
     if (subject.isOpen || isTaken(subject, value)) taken[name] = value
     else if (value !== standard) {
       const param = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-      warnings.push(dropped(param, value, `${subject.id} has no ${lacks}.`))
+      warnings.push(dropped(param, value, `${subject.id} has no ${words}.`))
     }
   }
   return taken

@@ -2,6 +2,7 @@ import { piecesLength } from '../../bytes/pieces.ts'
 import type { Call, Whole } from '../call.ts'
 import type { Try } from '../resilience/failover.ts'
 import { afterSpending, ProviderFailure, mostRelevantFailure, UnknownOutcome } from '../failure.ts'
+import { given } from '../given.ts'
 import { memoryError } from '../error.ts'
 import type { Warning } from '../model.ts'
 import type { PictureTraits } from '../money/pricing.ts'
@@ -221,15 +222,9 @@ function spentOn(made: Made | undefined, { request, planOf }: Options, route: Ro
 }
 
 /** The requested settings that the answer reports unless the vendor reports others. */
-function requestedSettings(
-  { background }: ImageRequest,
-  { quality }: ImagePlan,
-): Partial<ImageResult> {
-  return {
-    ...(quality === undefined ? {} : { quality }),
-    // `auto` is not reported, since only the vendor knows the chosen background.
-    ...(background === undefined || background === 'auto' ? {} : { background }),
-  }
+function requestedSettings({ background }: ImageRequest, { quality }: ImagePlan) {
+  // `auto` is not reported, since only the vendor knows the chosen background.
+  return given({ quality, background: background === 'auto' ? undefined : background })
 }
 
 /** The traits that select the price per image: the requested traits, else the traits of the picture. */
@@ -239,11 +234,7 @@ function traits(plan: ImagePlan, made: Pixels): PictureTraits {
 
 /** The traits that are known before a picture is made. */
 export function plannedTraits({ sizeClass, quality, vendorPixels }: ImagePlan): PictureTraits {
-  return {
-    ...(sizeClass === undefined ? {} : { sizeClass }),
-    ...(quality === undefined ? {} : { quality }),
-    ...(vendorPixels === undefined ? {} : sizeTraits(vendorPixels)),
-  }
+  return { ...given({ sizeClass, quality }), ...(vendorPixels && sizeTraits(vendorPixels)) }
 }
 
 function sizeTraits(pixels: Pixels): PictureTraits {

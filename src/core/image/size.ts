@@ -1,4 +1,5 @@
 import { GatewayError } from '../error.ts'
+import { given } from '../given.ts'
 import type { ImageAbilities, Warning } from '../model.ts'
 import type { AskedImage, Pixels, SizePlan } from './image.ts'
 
@@ -95,25 +96,17 @@ function planClass(
   const { size_classes: classes = [], aspect_ratios: ratios = [] } = rule
   const sizeClass = asked.sizeClass ?? rule.default_size ?? classes[0]
   if (rule.kind !== 'classes' || sizeClass === undefined) {
-    throw new GatewayError(
-      'unsupported_parameter',
-      `${model} takes a size in pixels, such as 1024x1024, instead of a size class or aspect ratio.`,
-      { param: asked.sizeClass === undefined ? 'aspect_ratio' : 'image_size' },
-    )
+    const param = asked.sizeClass === undefined ? 'aspect_ratio' : 'image_size'
+    const text = `${model} takes a size in pixels, such as 1024x1024, instead of a size class or aspect ratio.`
+    throw new GatewayError('unsupported_parameter', text, { param })
   }
   if (!classes.includes(sizeClass)) {
-    throw new GatewayError(
-      'invalid_value',
-      `${model} does not make the size ${sizeClass}. It makes: ${classes.join(', ')}.`,
-      { param: 'image_size' },
-    )
+    const text = `${model} does not make the size ${sizeClass}. It makes: ${classes.join(', ')}.`
+    throw new GatewayError('invalid_value', text, { param: 'image_size' })
   }
   if (asked.aspectRatio !== undefined && !ratios.some((ratio) => ratio === asked.aspectRatio)) {
-    throw new GatewayError(
-      'invalid_value',
-      `${model} does not make the aspect ratio ${asked.aspectRatio}. It makes: ${ratios.join(', ')}.`,
-      { param: 'aspect_ratio' },
-    )
+    const text = `${model} does not make the aspect ratio ${asked.aspectRatio}. It makes: ${ratios.join(', ')}.`
+    throw new GatewayError('invalid_value', text, { param: 'aspect_ratio' })
   }
   return classPlan(rule, sizeClass, asked.aspectRatio ?? '1:1', asked.aspectRatio !== undefined)
 }
@@ -121,11 +114,8 @@ function planClass(
 /** A ratio that was not requested is not sent: the model then uses the ratio of the input picture. */
 function classPlan(rule: SizeRule, sizeClass: string, ratio: string, sendRatio: boolean): SizePlan {
   const made = classPixels(rule, sizeClass, ratio)
-  return {
-    sizeClass,
-    ...(sendRatio ? { aspectRatio: ratio } : {}),
-    ...(made === undefined ? {} : { vendorPixels: made }),
-  }
+  const aspectRatio = sendRatio ? ratio : undefined
+  return { sizeClass, ...given({ aspectRatio, vendorPixels: made }) }
 }
 
 function classPixels(rule: SizeRule, sizeClass: string, ratio: string): Pixels | undefined {
@@ -198,7 +188,7 @@ function nearestClass(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   if (nearest === undefined) return {}
   if (enlargement(asked, nearest) > enlargementMax) throw tooLarge(asked, rule, model)
   const { sizeClass, aspectRatio, made } = nearest
-  return { sizeClass, aspectRatio, ...(made === undefined ? {} : { vendorPixels: made }) }
+  return { sizeClass, aspectRatio, ...given({ vendorPixels: made }) }
 }
 
 /** The scale factor per side that is needed to cover the requested size. */
@@ -243,17 +233,11 @@ function tooLarge(asked: Pixels, rule: SizeRule, model: string): GatewayError {
     ...(rule.pixels_max === undefined ? [] : [`up to ${rule.pixels_max} pixels in all`]),
   ]
   const limit = works.length === 0 ? `up to ${pixelsMax} pixels in all` : works.join('; ')
-  return new GatewayError(
-    'invalid_value',
-    `${model} cannot make ${pixelsText(asked)}. It makes ${limit}.`,
-    { param: 'size' },
-  )
+  const text = `${model} cannot make ${pixelsText(asked)}. It makes ${limit}.`
+  return new GatewayError('invalid_value', text, { param: 'size' })
 }
 
 /** Square sizes of a rule's classes, for error messages about a size in pixels. */
 function squares({ size_classes: classes = [] }: SizeRule): string[] {
-  return classes.map((sizeClass) => {
-    const { width, height } = nominalPixels(sizeClass, '1:1')
-    return pixelsText({ width, height })
-  })
+  return classes.map((sizeClass) => pixelsText(nominalPixels(sizeClass, '1:1')))
 }

@@ -2,7 +2,7 @@ import type { Model } from '../model.ts'
 import type { UpperUsage, ExactUsage } from '../money/upper-cost.ts'
 import { picturesPerCall } from './generate.ts'
 import type { AskedImage, ImagePlan } from './image.ts'
-import { largestPixels, pixelsText } from './size.ts'
+import { largestPixels } from './size.ts'
 import { noUsage } from '../money/price.ts'
 import type { Route } from '../route.ts'
 import { plannedTraits } from './run.ts'
@@ -23,9 +23,7 @@ export function upperImageUsage(
   given: number,
 ): UpperUsage {
   const { sources = given } = plan
-  const known = plan.vendorPixels
-  const { width, height } = known ?? largestPixels(row.image?.size)
-  const { sizeClass, quality } = plan
+  const { width, height } = largestPixels(row.image?.size)
   return {
     inputTokens: n * (overheadTokens + Buffer.byteLength(prompt) + sources * pictureTokens),
     outputTokens: n * (row.max_output_tokens ?? row.context_window ?? Infinity),
@@ -34,10 +32,8 @@ export function upperImageUsage(
     hasAudioOutput: false,
     images: n,
     picture: {
-      ...(sizeClass === undefined ? {} : { sizeClass }),
-      ...(quality === undefined ? {} : { quality }),
-      ...(known === undefined ? {} : { size: pixelsText(known) }),
       pixels: width * height,
+      ...plannedTraits(plan),
       referenceImages: n * sources,
     },
   }

@@ -1,5 +1,6 @@
 import type { Gateway } from '../../core/gateway.ts'
 import type { AskedImage } from '../../core/image/image.ts'
+import { given } from '../../core/given.ts'
 import { shapeOfRatio } from '../../core/image/ratio.ts'
 import type { RouteTable } from '../../core/route.ts'
 import { checkFileName, formatOf } from '../file-name.ts'
@@ -25,12 +26,7 @@ export function generateImagePreview(options: Options): ToolHandler<'generate-im
     await uploads?.checkWritable()
     const name = filename ?? `image-preview-${clock()}.png`
     const outputFormat = uploads === undefined ? undefined : formatOf(name)
-    const request: AskedImage = {
-      model: 'auto',
-      prompt,
-      n: 1,
-      ...(outputFormat === undefined ? {} : { outputFormat }),
-    }
+    const request: AskedImage = { model: 'auto', prompt, n: 1, ...given({ outputFormat }) }
     const model = routes.peek(request.model, context.caller)
     const shape = ratio === undefined ? {} : shapeOfRatio(ratio, model)
     const answered = await gateway.image({ ...request, ...shape }, context)

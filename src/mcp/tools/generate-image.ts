@@ -1,6 +1,7 @@
 import { toolDefaults } from '../../../generated/tools.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import type { AskedImage } from '../../core/image/image.ts'
+import { given } from '../../core/given.ts'
 import { shapeOfRatio } from '../../core/image/ratio.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
 import type { RouteTable } from '../../core/route.ts'
@@ -26,15 +27,8 @@ export function generateImage(options: Options): ToolHandler<'generate-image'> {
     // The default model of this tool may not edit pictures; `auto` does.
     const model = input.model ?? (images.length > 0 ? 'auto' : defaultImageModel)
     const { shape, warnings } = shapeOf(input, routes.peek(model, context.caller))
-    const request: AskedImage = {
-      model,
-      prompt,
-      n,
-      ...shape,
-      ...(quality === undefined ? {} : { quality }),
-      ...(seed === undefined ? {} : { seed }),
-      ...(outputFormat === undefined ? {} : { outputFormat }),
-    }
+    const settings = given({ quality, seed, outputFormat })
+    const request: AskedImage = { model, prompt, n, ...shape, ...settings }
     const named = images.map((one, index) => addressOf(one, `images[${index}]`))
     const addresses = await Promise.all(named.map((one) => open(one, context)))
     const isByRatio = input.size === undefined && input.aspect_ratio !== undefined

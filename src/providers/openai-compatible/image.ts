@@ -4,6 +4,7 @@ import type {
   ImagesResponse,
 } from 'openai/resources/images'
 import { afterSpending, ProviderFailure } from '../../core/failure.ts'
+import { given } from '../../core/given.ts'
 import {
   seedOf,
   type ImageAdapter,
@@ -65,7 +66,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
   const { readCost } = dialect ?? {}
   const requestFor = imageRequests(endpoint)
   return {
-    ...(unlisted === undefined ? {} : { unlisted }),
+    ...given({ unlisted }),
     ...(readCost === undefined ? {} : { reportsCost: true }),
     picturesPerCall: ({ model }) => (model.row.image ?? unlisted?.image)?.images_per_call_max ?? 1,
     generate: async (call) => {
@@ -123,26 +124,21 @@ function wireRequest(
   { shape = sizeInPixels, more = asBase64 }: ImageDialect,
 ): WireRequest {
   const { request, plan, target, count } = call
-  const { quality, vendorFormat, style, background, moderation, inputFidelity, user } = plan
-  const { complexity, safetyIdentifier } = plan
-  const compression = plan.vendorCompresses === true ? plan.compression : undefined
+  const { quality, style, background, moderation, complexity, user } = plan
+  const named = {
+    // Servers that make one image per call may reject `n`.
+    n: count === 1 ? undefined : count,
+    output_format: plan.vendorFormat,
+    output_compression: plan.vendorCompresses === true ? plan.compression : undefined,
+    input_fidelity: plan.inputFidelity,
+    safety_identifier: plan.safetyIdentifier,
+  }
   return {
     model: target.upstreamModel,
     prompt: request.prompt,
-    // Servers that make one image per call may reject `n`.
-    ...(count === 1 ? {} : { n: count }),
     ...shape(plan),
-    ...(quality === undefined ? {} : { quality }),
-    ...(vendorFormat === undefined ? {} : { output_format: vendorFormat }),
-    ...(compression === undefined ? {} : { output_compression: compression }),
+    ...given({ quality, style, background, moderation, complexity, user, ...named }),
     ...seedOf(call),
-    ...(style === undefined ? {} : { style }),
-    ...(background === undefined ? {} : { background }),
-    ...(inputFidelity === undefined ? {} : { input_fidelity: inputFidelity }),
-    ...(moderation === undefined ? {} : { moderation }),
-    ...(complexity === undefined ? {} : { complexity }),
-    ...(user === undefined ? {} : { user }),
-    ...(safetyIdentifier === undefined ? {} : { safety_identifier: safetyIdentifier }),
     ...more(call),
   }
 }
@@ -195,11 +191,9 @@ function readImages(
       return { picture, revisedPrompt: typeof revised === 'string' ? revised : undefined }
     })
   if (items.length === 0) throw fail('malformed', 'The answer contains no picture.', 0)
-  const named = texts.name(quality, qualityCharactersMax)
   return {
     items,
-    ...(counted === undefined ? {} : { usage: counted }),
-    ...(named === undefined ? {} : { quality: named }),
+    ...given({ usage: counted, quality: texts.name(quality, qualityCharactersMax) }),
     ...(background === 'transparent' || background === 'opaque' ? { background } : {}),
   }
 }

@@ -1,3 +1,4 @@
+import { given } from '../../core/given.ts'
 import { platformFieldsExcept } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { pictureUrl } from '../wire/long-text.ts'
@@ -20,10 +21,8 @@ export const xai = protocolVendor({
   },
   imageConfig: 'ImageConfigXai',
   imageDialect: {
-    shape: ({ aspectRatio, sizeClass }) => ({
-      ...(aspectRatio === undefined ? {} : { aspect_ratio: aspectRatio }),
-      ...(sizeClass === undefined ? {} : { resolution: sizeClass.toLowerCase() }),
-    }),
+    shape: ({ aspectRatio, sizeClass }) =>
+      given({ aspect_ratio: aspectRatio, resolution: sizeClass?.toLowerCase() }),
     edits: {
       path: '/images/edits',
       inputs: (sources) => {
