@@ -346,9 +346,8 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the models that the API key can use. With the header `anthropic-version` the list has the
-         *     form of Anthropic's API: `data` with `id`, `display_name` and `created_at`, `has_more`,
-         *     `first_id` and `last_id`.
+         * @description Lists the models that the API key can use. The answer is an `AnthropicModelList` if the request has
+         *     the header `anthropic-version`, which only clients of Anthropic's API send; otherwise a `ModelList`.
          */
         get: operations["listModels"];
         put?: never;
@@ -369,7 +368,8 @@ export interface paths {
         /**
          * Retrieve a model
          * @description Retrieves a model that the API key can use, by its identifier or one of its aliases.
-         *     With the header `anthropic-version` the model and errors have the form of Anthropic's API.
+         *     The answer is an `AnthropicModel` if the request has the header `anthropic-version`, which only
+         *     clients of Anthropic's API send; otherwise a `Model`.
          */
         get: operations["retrieveModel"];
         put?: never;
@@ -5692,6 +5692,29 @@ export interface components {
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["Model"][];
         };
+        /** @description A model in the form of Anthropic's API. */
+        AnthropicModel: {
+            /** @enum {string} */
+            type: "model";
+            /** @description Model identifier, or an alias of the operator. */
+            id: string;
+            display_name: string;
+            /**
+             * Format: date-time
+             * @description When the model was released; the epoch if unknown, as in Anthropic's API.
+             */
+            created_at: string;
+            max_input_tokens: number | null;
+            max_tokens: number | null;
+        };
+        /** @description A page of models in the form of Anthropic's API. */
+        AnthropicModelList: {
+            data: components["schemas"]["AnthropicModel"][];
+            /** @description Whether the list has more models after the page, or before it with `before_id`. */
+            has_more: boolean;
+            first_id: string | null;
+            last_id: string | null;
+        };
         /**
          * @description The sizes that the model supports. `list`: only those in `sizes`. `classes`: an aspect ratio
          *     of `aspect_ratios` with a class of `size_classes`. `free`: any size within the bounds;
@@ -9494,48 +9517,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "object": "list",
-                     *       "data": [
-                     *         {
-                     *           "id": "alibaba/qwen-image-plus",
-                     *           "object": "model",
-                     *           "created": 0,
-                     *           "owned_by": "alibaba",
-                     *           "name": "Qwen Image Plus",
-                     *           "family": "qwen-image",
-                     *           "status": "deprecated",
-                     *           "aliases": [
-                     *             "qwen-image-plus"
-                     *           ],
-                     *           "input_modalities": [
-                     *             "text"
-                     *           ],
-                     *           "output_modalities": [
-                     *             "image"
-                     *           ],
-                     *           "capabilities": {
-                     *             "image_generation": true,
-                     *             "image_edit": false
-                     *           },
-                     *           "context_window": null,
-                     *           "max_output_tokens": null,
-                     *           "pricing": {
-                     *             "per_image": [
-                     *               {
-                     *                 "usd": "0.03"
-                     *               }
-                     *             ]
-                     *           },
-                     *           "deprecated_at": "2026-09-02",
-                     *           "deactivated_at": null,
-                     *           "successor": "alibaba/qwen-image-3.0"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ModelList"];
+                    "application/json": components["schemas"]["ModelList"] | components["schemas"]["AnthropicModelList"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -9570,43 +9552,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "alibaba/qwen-image-plus",
-                     *       "object": "model",
-                     *       "created": 0,
-                     *       "owned_by": "alibaba",
-                     *       "name": "Qwen Image Plus",
-                     *       "family": "qwen-image",
-                     *       "status": "deprecated",
-                     *       "aliases": [
-                     *         "qwen-image-plus"
-                     *       ],
-                     *       "input_modalities": [
-                     *         "text"
-                     *       ],
-                     *       "output_modalities": [
-                     *         "image"
-                     *       ],
-                     *       "capabilities": {
-                     *         "image_generation": true,
-                     *         "image_edit": false
-                     *       },
-                     *       "context_window": null,
-                     *       "max_output_tokens": null,
-                     *       "pricing": {
-                     *         "per_image": [
-                     *           {
-                     *             "usd": "0.03"
-                     *           }
-                     *         ]
-                     *       },
-                     *       "deprecated_at": "2026-09-02",
-                     *       "deactivated_at": null,
-                     *       "successor": "alibaba/qwen-image-3.0"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Model"];
+                    "application/json": components["schemas"]["Model"] | components["schemas"]["AnthropicModel"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -10,7 +10,7 @@ type Parameter = {
   schema: Schema
 }
 type RequestBody = { content: Record<string, { schema: Schema }> }
-type Response = { headers?: Record<string, unknown> }
+type Response = { headers?: Record<string, unknown>; content?: Record<string, { schema: Schema }> }
 /** Alternative security requirements, each with the scopes by security scheme. */
 export type Security = Record<string, string[]>[]
 export type Operation = {

@@ -2,13 +2,21 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@hey-api/openapi-ts'
-import type { Document } from './document.ts'
+import type { Document, Schema } from './document.ts'
 
 /** The generated files of the TypeScript client (`sdk/typescript`) by path. */
 export async function typescriptClient(document: Document): Promise<Record<string, string>> {
   const { paths, ...rest } = structuredClone(document)
   // Without MCP and OAuth, for which programs use libraries of these protocols.
   const own = Object.entries(paths).filter(([path]) => /^\/(?:v1|api)\//.test(path))
+  for (const { responses } of own.flatMap(([, item]) => Object.values(item))) {
+    for (const response of Object.values(responses)) {
+      const media = 'content' in response ? response.content?.['application/json'] : undefined
+      // The other forms need a header that this client does not send.
+      const forms = media?.schema['anyOf'] as Schema[] | undefined
+      if (media !== undefined && forms !== undefined) media.schema = forms[0]!
+    }
+  }
   const folder = mkdtempSync(join(tmpdir(), 'typescript-client-'))
   try {
     await createClient({

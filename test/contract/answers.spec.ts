@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { answerComplaints, received, type Answer } from '../support/answers.ts'
+import { strictComplaints } from '../support/contract.ts'
 import { startGateway, type CallOptions, type TestGateway } from '../support/gateway.ts'
 import { pixel, pixelFile } from '../support/pixel.ts'
 
@@ -16,7 +17,15 @@ const schema = { type: 'object', required: ['answer'], properties: { answer: { t
 const painter = 'gemini-3-pro-image-preview'
 const stream = { stream: true, stream_options: { include_usage: true } }
 
-type Row = { name: string; path: string; id: string; body?: object; init?: CallOptions }
+type Row = {
+  name: string
+  path: string
+  id: string
+  body?: object
+  init?: CallOptions
+  /** The one of several forms that the answer has. */
+  schema?: string
+}
 
 const image = (name: string, body: object, init?: CallOptions): Row => ({
   name: `an image: ${name}`,
@@ -50,15 +59,22 @@ const message = (name: string, body: object): Row => ({
   body: { model: 'gpt-5-mini', max_tokens: 500, messages, ...body },
 })
 const tool = { name: 'weather', input_schema: weather.function.parameters }
-const list = (name: string, query: string): Row => ({
+const list = (name: string, query: string, schema = 'ModelList'): Row => ({
   name: `a list of models: ${name}`,
   id: 'listModels',
   path: `/v1/models${query}`,
+  schema,
 })
-const model = (id: string): Row => ({
-  name: `a model: ${id}`,
+const model = (id: string, schema = 'Model'): Row => ({
+  name: `a model: ${id}, as ${schema}`,
   id: 'retrieveModel',
   path: `/v1/models/${id}`,
+  schema,
+})
+/** The same from a client of Anthropic's API. */
+const toAnthropics = (row: Row): Row => ({
+  ...row,
+  init: { headers: { 'anthropic-version': '2023-06-01' } },
 })
 
 const rows: Row[] = [
@@ -128,10 +144,16 @@ const rows: Row[] = [
   list('without those that are going', '?exclude_deprecated=true'),
   list('a few of a family', '?family=qwen-image&limit=2'),
   list('none', '?family=no-such-family'),
+  list('for Codex', '?client_version=0.171.0'),
+  toAnthropics(list('for clients of Anthropic', '', 'AnthropicModelList')),
+  toAnthropics(list('a page for them', '?limit=2', 'AnthropicModelList')),
+  toAnthropics(list('none for them', '?family=no-such-family', 'AnthropicModelList')),
   model('gpt-5-mini'),
   model('alibaba/qwen-image-plus'),
   model('alibaba%2Fqwen-image-plus'),
   model('qwen-image-plus'),
+  toAnthropics(model('gpt-5-mini', 'AnthropicModel')),
+  toAnthropics(model('qwen-image-plus', 'AnthropicModel')),
 ]
 
 /** Headers of each answer of a model (docs/behaviour.md#headers). */
@@ -154,11 +176,15 @@ describe('a successful answer complies with the contract', () => {
   })
   after(() => gateway.stop())
 
-  for (const { name, id, path, body, init } of rows) {
+  for (const { name, id, path, body, init, schema } of rows) {
     it(`for ${name}`, async () => {
       const answer = await ask(path, body, init)
       expect(answer.status, answer.text).to.equal(200)
       expect(answerComplaints(id, answer)).to.deep.equal([])
+      if (schema !== undefined) {
+        const form = { $ref: `#/components/schemas/${schema}` }
+        expect(strictComplaints(form, JSON.parse(answer.text))).to.deep.equal([])
+      }
       if (body !== undefined) expect([...answer.headers.keys()]).to.include.members(always)
     })
   }
@@ -215,7 +241,7 @@ describe('a successful answer complies with the contract', () => {
   })
 
   async function ask(path: string, body?: object, init?: CallOptions): Promise<Answer> {
-    const response = body === undefined ? gateway.fetch(path) : gateway.post(path, body, init)
+    const response = body === undefined ? gateway.fetch(path, init) : gateway.post(path, body, init)
     return received(await response)
   }
 })

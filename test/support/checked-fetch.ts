@@ -5,7 +5,7 @@ const charactersMax = 4_000_000
 
 /**
  * `fetch` that checks answers on OpenAI's paths against OpenAI's API (openai-facts.ts). Reading the body of
- * an answer that violates OpenAI's API fails at the end of the body.
+ * an answer that violates OpenAI's API fails at the end of the body. Clients of Anthropic's API get other forms.
  */
 export async function checkedFetch(
   address: string | URL | Request,
@@ -13,7 +13,8 @@ export async function checkedFetch(
 ): Promise<Response> {
   const response = await fetch(address, init)
   const { pathname } = new URL(address instanceof Request ? address.url : address)
-  if (response.body === null || !isOpenAiPath(pathname)) return response
+  const isForAnthropics = new Headers(init?.headers).has('anthropic-version')
+  if (response.body === null || isForAnthropics || !isOpenAiPath(pathname)) return response
   const { status, statusText, headers } = response
   const decoder = new TextDecoder()
   let text = ''

@@ -1,23 +1,9 @@
 import type { IncomingMessage } from 'node:http'
+import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Model } from '../../core/model.ts'
 
-/** A model in the form of Anthropic's API. */
-type MessagesModel = {
-  type: 'model'
-  id: string
-  display_name: string
-  created_at: string
-  max_input_tokens: number | null
-  max_tokens: number | null
-}
-/** A page of models in the form of Anthropic's API. */
-type ModelPage = {
-  data: MessagesModel[]
-  has_more: boolean
-  first_id: string | null
-  last_id: string | null
-}
+type Schemas = components['schemas']
 type Asked = {
   limit?: number | undefined
   after_id?: string | undefined
@@ -35,7 +21,7 @@ const limitStandard = 1000
 type Named = { id: string; model: Model }
 
 /** A page of the models in Anthropic's form (docs/messages.md#models). Throws a GatewayError. */
-export function modelPage(models: readonly Named[], page: Asked): ModelPage {
+export function modelPage(models: readonly Named[], page: Asked): Schemas['AnthropicModelList'] {
   const { limit = limitStandard, after_id: after, before_id: before } = page
   const placeOf = (param: 'after_id' | 'before_id', id: string) => {
     const place = models.findIndex((one) => one.id === id)
@@ -58,7 +44,7 @@ export function modelPage(models: readonly Named[], page: Asked): ModelPage {
 }
 
 /** A model in Anthropic's form. */
-export function messagesModel({ id, model: { row } }: Named): MessagesModel {
+export function messagesModel({ id, model: { row } }: Named): Schemas['AnthropicModel'] {
   return {
     type: 'model',
     id,

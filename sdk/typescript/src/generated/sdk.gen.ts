@@ -297,9 +297,8 @@ export const createModeration = <ThrowOnError extends boolean = false>(options: 
 /**
  * List models
  *
- * Lists the models that the API key can use. With the header `anthropic-version` the list has the
- * form of Anthropic's API: `data` with `id`, `display_name` and `created_at`, `has_more`,
- * `first_id` and `last_id`.
+ * Lists the models that the API key can use. The answer is an `AnthropicModelList` if the request has
+ * the header `anthropic-version`, which only clients of Anthropic's API send; otherwise a `ModelList`.
  *
  */
 export const listModels = <ThrowOnError extends boolean = false>(options?: Options<ListModelsData, ThrowOnError>): RequestResult<ListModelsResponses, ListModelsErrors, ThrowOnError> => (options?.client ?? client).get<ListModelsResponses, ListModelsErrors, ThrowOnError>({
@@ -312,7 +311,8 @@ export const listModels = <ThrowOnError extends boolean = false>(options?: Optio
  * Retrieve a model
  *
  * Retrieves a model that the API key can use, by its identifier or one of its aliases.
- * With the header `anthropic-version` the model and errors have the form of Anthropic's API.
+ * The answer is an `AnthropicModel` if the request has the header `anthropic-version`, which only
+ * clients of Anthropic's API send; otherwise a `Model`.
  *
  */
 export const retrieveModel = <ThrowOnError extends boolean = false>(options: Options<RetrieveModelData, ThrowOnError>): RequestResult<RetrieveModelResponses, RetrieveModelErrors, ThrowOnError> => (options.client ?? client).get<RetrieveModelResponses, RetrieveModelErrors, ThrowOnError>({

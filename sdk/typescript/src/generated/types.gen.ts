@@ -5105,6 +5105,37 @@ export type ModelList = {
 };
 
 /**
+ * A model in the form of Anthropic's API.
+ */
+export type AnthropicModel = {
+    type: 'model';
+    /**
+     * Model identifier, or an alias of the operator.
+     */
+    id: string;
+    display_name: string;
+    /**
+     * When the model was released; the epoch if unknown, as in Anthropic's API.
+     */
+    created_at: string;
+    max_input_tokens: number | null;
+    max_tokens: number | null;
+};
+
+/**
+ * A page of models in the form of Anthropic's API.
+ */
+export type AnthropicModelList = {
+    data: Array<AnthropicModel>;
+    /**
+     * Whether the list has more models after the page, or before it with `before_id`.
+     */
+    has_more: boolean;
+    first_id: string | null;
+    last_id: string | null;
+};
+
+/**
  * The sizes that the model supports. `list`: only those in `sizes`. `classes`: an aspect ratio
  * of `aspect_ratios` with a class of `size_classes`. `free`: any size within the bounds;
  * `sizes` are those that the vendor recommends. `none`: the model decides.
