@@ -6089,9 +6089,9 @@ export interface components {
             context_window?: number;
             /** @description The shortest side of an input image that the vendor reads, in pixels. */
             input_image_side_min?: number;
-            /** @description The largest input image that the vendor takes for images. */
+            /** @description The largest input image that the vendor takes, in bytes of its file. */
             input_image_bytes_max?: number;
-            /** @description The most bytes of all input images of a request for images. */
+            /** @description The most bytes of all input images of a request. */
             input_images_bytes_max?: number;
             /** @description Whether the vendor takes HEIC and HEIF pictures to make images from. */
             input_image_heic?: boolean;

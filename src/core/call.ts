@@ -227,8 +227,8 @@ export type Work<Made, Answer> = {
   /** The exact usage, when it is known before the call; `first` is the route that is tried first. */
   exactUsage?(route: Route, first: Route): ExactUsage | undefined
   ready?(route: Route): Readiness
-  /** Fetches the inputs that are given as URLs, before the deadline. Throws a GatewayError. */
-  read?(call: { signal: AbortSignal; hold: Hold }): Promise<void>
+  /** Fetches and completes the inputs, before the deadline; undefined when there are none. Throws a GatewayError. */
+  read?(call: { signal: AbortSignal; hold: Hold }): Promise<void> | undefined
   /** The value that the cache key is computed from; called after `read`. */
   canonical(): unknown
   /** Whether identical calls in flight share one upstream call. */

@@ -105,15 +105,14 @@ export function createGateway(parts: GatewayParts): Gateway {
     imageWork({ request, inputs, parts, timeoutMs: imageTimeoutMs })
   return {
     deadline: ({ ending }) => parts.startDeadline(ending, chatTimeoutMs, parts.monotonic()),
-    chat: (request, context, native) =>
-      pass(parts, context, chatWork(request, chatTimeoutMs, native)),
+    chat: (request, context, native) => pass(parts, context, chatWork(request, parts, native)),
     chatStream: (request, context, native) =>
-      pass(parts, context, chatStreamWork(request, parts.limits, native)),
+      pass(parts, context, chatStreamWork(request, parts, native)),
     image: (request, context, inputs) => pass(parts, context, imageWorkOf(request, inputs)),
     embed: (request, context) => pass(parts, context, embeddingWork(request, chatTimeoutMs)),
     moderate: (request, context) => pass(parts, context, moderationWork(request, chatTimeoutMs)),
     countInput: (asked, context) => countInput(parts, asked, context),
-    quoteChat: (request, context) => quote(parts, context, chatWork(request, chatTimeoutMs)),
+    quoteChat: (request, context) => quote(parts, context, chatWork(request, parts)),
     quoteImage: (request, context, inputs) => quote(parts, context, imageWorkOf(request, inputs)),
     quoteEmbedding: (request, context) =>
       quote(parts, context, embeddingWork(request, chatTimeoutMs)),
@@ -141,7 +140,8 @@ async function pass<Made, Answer>(
     const able = finding instanceof Promise ? await finding : finding
     asked = { model: able.routes[0]!.model.row }
     const choice = selectFor(parts, context, { able, work, atMs: call.startedAt })
-    if (work.read !== undefined) await work.read({ signal: call.deadline.signal, hold: call.hold })
+    const reading = work.read?.({ signal: call.deadline.signal, hold: call.hold })
+    if (reading !== undefined) await reading
     let others = context.hold.yieldIfLarge()
     if (others !== undefined) await others
     const key = keyOf(parts, context, work)

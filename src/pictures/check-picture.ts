@@ -16,14 +16,14 @@ const sideMin = 8
 
 /**
  * A PNG, JPEG or WebP that is complete and within the limits; the end of a PNG's file is added if it is
- * missing. Throws a GatewayError.
+ * missing. A JPEG may lack its end: `checkSource` decodes and ends it after the rate limits. Throws a GatewayError.
  */
 export function checkPicture(base64: Pieces, param: string): Picture {
   const picture = readWithin(base64, param)
   if (isWhole(picture)) return picture
-  const ended = picture.format === 'png' ? withEnd(picture) : undefined
+  const ended = withEnd(picture)
   if (ended === undefined) throw broken(param)
-  return ended
+  return ended.format === 'png' ? ended : picture
 }
 
 /** The same, also for a JPEG without the end of its file, which is decoded to see that it is complete. */
@@ -32,11 +32,10 @@ export async function checkSource(
   param: string,
   decodes: DecodesPicture,
 ): Promise<Picture> {
-  const picture = readWithin(base64, param)
+  const picture = checkPicture(base64, param)
   if (isWhole(picture)) return picture
-  const ended = withEnd(picture)
-  const isPng = ended?.format === 'png'
-  if (ended === undefined || !(isPng || (await decodes(ended)))) throw broken(param)
+  const ended = withEnd(picture)!
+  if (!(await decodes(ended))) throw broken(param)
   return ended
 }
 

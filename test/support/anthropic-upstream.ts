@@ -250,6 +250,8 @@ function checkSource(source: unknown, where: string, refuse: Refuse): void {
     if (!String(url).startsWith('https://')) refuse('Only HTTPS URLs are supported.')
   } else if (!['image/jpeg', 'image/png', 'image/gif', 'image/webp'].includes(String(mediaType))) {
     refuse(`${where}.source.media_type: Input should be 'image/jpeg', 'image/png', …`)
+  } else if (String(source['data']).length > 10_485_760) {
+    refuse(`${where}.source.base64: image exceeds 10 MB maximum`)
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Hold } from '../../bytes/budget.ts'
 import { deliverWhole, joined, type Answered, type Call, type Whole, type Work } from '../call.ts'
 import { dropped, type Model, type Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
@@ -18,6 +19,7 @@ import { checkConversation, doubtfulLimits, modelProblems } from './check.ts'
 import { estimateMissing, estimateAnswer, tokensAsked } from './estimate.ts'
 import { finishReasonsOf } from './finish-reasons.ts'
 import { showMadePictures } from './made-pictures.ts'
+import { fitted, withEnds, type PictureParts } from './pictures.ts'
 import { placeResultMedia } from './result-media.ts'
 import { lastUserText } from './prompt.ts'
 import { orderToolResults, type OrderedToolResults } from './order-tool-results.ts'
@@ -28,17 +30,26 @@ import { bodyMembers } from '../../../generated/operations.ts'
 import { nearName } from '../words/near-name.ts'
 import { fieldHint } from './other-apis.ts'
 
+type ChatParts = PictureParts & { limits: { chatTimeoutMs: number } }
+/** The request as it is sent, which `read` changes if pictures of it are changed. */
+type Asked = {
+  request: ChatRequest
+  native: NativeRequest | undefined
+  warnings: readonly Warning[]
+}
 type Attempt<T> = (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>
 
 /** A conversation with a language model, answered in one piece. */
 export function chatWork(
-  request: ChatRequest,
-  timeoutMs: number,
+  given: ChatRequest,
+  parts: ChatParts,
   native?: NativeRequest,
 ): Work<Whole<ChatResult>, Answered<ChatResult>> {
-  const prepared = preparedChats(request, native)
+  const asked = { request: { ...given }, native, warnings: [] }
+  const { request } = asked
+  const prepared = preparedChats(asked, parts)
   return {
-    ...conversation(request, timeoutMs, native),
+    ...conversation(asked, parts),
     ready: prepared,
     isShared: true,
     make: async (call, selection) => {
@@ -92,13 +103,15 @@ type BegunStream = { stream: ChatStream; route: Route; warnings: readonly Warnin
 
 /** A streamed conversation; it cannot fail over after its first event. */
 export function chatStreamWork(
-  request: ChatRequest,
-  limits: { chatTimeoutMs: number },
+  given: ChatRequest,
+  parts: ChatParts,
   native?: NativeRequest,
 ): Work<BegunStream, StreamedChat> {
-  const prepared = preparedChats(request, native)
+  const asked = { request: { ...given }, native, warnings: [] }
+  const { request } = asked
+  const prepared = preparedChats(asked, parts)
   return {
-    ...conversation(request, limits.chatTimeoutMs, native),
+    ...conversation(asked, parts),
     isShared: false,
     make: async (call, selection) => {
       const attempt: Attempt<ChatStream> = (route, traceHeaders) =>
@@ -113,12 +126,13 @@ export function chatStreamWork(
   }
 }
 
-function conversation(request: ChatRequest, timeoutMs: number, native: NativeRequest | undefined) {
+function conversation(asked: Asked, { limits, readSources }: ChatParts) {
+  const { request, native } = asked
   let upperUsage: ((model: Model) => UpperUsage) | undefined
   return {
     modality: 'chat' as const,
     models: [request.model, ...(request.models ?? [])],
-    timeoutMs,
+    timeoutMs: limits.chatTimeoutMs,
     warnings: [],
     checkRequest: () => checkConversation(request),
     prompt: () => lastUserText(request),
@@ -126,6 +140,15 @@ function conversation(request: ChatRequest, timeoutMs: number, native: NativeReq
     // What is found changes.
     isNeverCached: request.web_search_options != null,
     check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
+    read: (call: { signal: AbortSignal; hold: Hold }) =>
+      withEnds(request, readSources, call)?.then((ended) => {
+        if (ended === undefined) return
+        request.messages = ended.request.messages
+        asked.warnings = ended.warnings ?? []
+        if (native === undefined || native.only !== undefined) return
+        asked.native = undefined
+        asked.warnings = [...asked.warnings, ...native.lost]
+      }),
     upperUsage: ({ model }: Route) => (upperUsage ??= upperChatUsage(request))(model),
     canonical: () =>
       native === undefined ? request : [request, native.api, native.body, native.headers],
@@ -133,23 +156,21 @@ function conversation(request: ChatRequest, timeoutMs: number, native: NativeReq
 }
 
 /** Translates the request for a route at its first try; later tries reuse the translation. */
-function preparedChats(
-  request: ChatRequest,
-  native: NativeRequest | undefined,
-): (route: Route) => Prepared {
+function preparedChats(asked: Asked, parts: ChatParts): (route: Route) => Prepared {
+  const { request } = asked
   const translated: { route: Route; chat: Prepared }[] = []
   return (route) => {
     const known = translated.find((one) => one.route === route)
     if (known !== undefined) return known.chat
+    const { native } = asked
     const settled = orderToolResults(request.messages)
     const hints = fieldHints(request)
     const chat = settled
-      ? prepareOrdered(route, request, settled)
-      : prepareFor(route, request, native)
+      ? prepareOrdered({ route, parts }, request, settled)
+      : prepareFor({ route, parts }, request, native)
     const plain = native === undefined ? chat : withLosses(chat, native, route)
-    const written = hints
-      ? { ...plain, warnings: withHints(plain.warnings, request, hints) }
-      : plain
+    const hinted = hints ? withHints(plain.warnings, request, hints) : plain.warnings
+    const written = { ...plain, warnings: joined(hinted, asked.warnings) }
     translated.push({ route, chat: written })
     return written
   }
@@ -165,36 +186,40 @@ function withLosses(chat: PreparedChat, { lost, only }: NativeRequest, route: Ro
   return isAsItCame ? { ...chat, warnings: [], ifTranslated } : { ...chat, warnings: ifTranslated }
 }
 
+type Place = { route: Route; parts: PictureParts }
+
 function prepareOrdered(
-  route: Route,
+  place: Place,
   request: ChatRequest,
   { messages, warnings, asSent }: OrderedToolResults,
 ): PreparedChat {
-  const chat = prepareFor(route, { ...request, messages })
+  const chat = prepareFor(place, { ...request, messages })
   const all = [...warnings, ...asSent(chat.warnings)]
   return { ...chat, problems: asSent(chat.problems), warnings: all }
 }
 
 function prepareFor(
-  route: Route,
+  place: Place,
   request: ChatRequest,
   native?: NativeRequest,
   refused?: Parameters<typeof placeResultMedia>[2],
 ): PreparedChat {
-  const placed = placeResultMedia(request.messages, route, refused)
-  if (placed === undefined) return prepareShown(route, request, native)
+  const placed = placeResultMedia(request.messages, place.route, refused)
+  if (placed === undefined) return prepareShown(place, request, native)
   const { messages, warnings, asSent, hiddenFor } = placed
   const isWhole = warnings.length === 0
-  const chat = prepareShown(route, { ...request, messages }, isWhole ? native : undefined)
+  const chat = prepareShown(place, { ...request, messages }, isWhole ? native : undefined)
   const problems = asSent(chat.problems)
   const hidden = hiddenFor(problems)
-  if (hidden !== undefined) return prepareFor(route, request, native, hidden)
+  if (hidden !== undefined) return prepareFor(place, request, native, hidden)
   return { ...chat, problems, warnings: [...warnings, ...asSent(chat.warnings)] }
 }
 
-function prepareShown(route: Route, asked: ChatRequest, native?: NativeRequest): PreparedChat {
+function prepareShown(place: Place, asked: ChatRequest, native?: NativeRequest): PreparedChat {
+  const { route } = place
   const { request, warnings } = showMadePictures(asked, route.model)
-  const chat = route.provider.chat?.prepare(request, route, native) ?? unsupportedChat(route)
+  const plain = route.provider.chat?.prepare(request, route, native) ?? unsupportedChat(route)
+  const chat = fitted(plain, request, place)
   const doubts = doubtfulLimits(request, route.model)
   if (warnings.length + doubts.length === 0) return chat
   return { ...chat, warnings: [...warnings, ...doubts, ...chat.warnings] }

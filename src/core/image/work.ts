@@ -143,16 +143,13 @@ function heicProblems(
   { model: { row } }: Route,
   oversize: readonly Warning[],
 ): Problem[] {
-  const kind = format.toUpperCase()
-  const remedy = 'Send a PNG, JPEG or WebP.'
-  if (row.input_image_heic !== true) {
-    const message = `${row.id} does not accept ${kind} images. ${remedy}`
-    return [{ param, message, code: 'invalid_value' }]
-  }
+  const takes = row.input_image_heic === true
   const found = oversize.find((warning) => warning.param === param)
-  if (found === undefined) return []
-  const message = `The ${kind} image is larger than ${row.id} takes: ${String(found.applied)}. ${remedy}`
-  return [{ param, message, code: 'request_too_large' }]
+  if (takes && found === undefined) return []
+  const code = takes ? 'request_too_large' : 'invalid_value'
+  const limit = takes ? ` of this size: ${String(found?.applied)}` : ''
+  const message = `${row.id} does not accept ${format.toUpperCase()} images${limit}. Send a PNG, JPEG or WebP.`
+  return [{ param, message, code }]
 }
 
 /**

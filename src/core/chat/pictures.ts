@@ -1,0 +1,88 @@
+import { readDataUrl } from '../../bytes/base64.ts'
+import { joinPieces } from '../../bytes/pieces.ts'
+import { conversationImages } from '../image/chat-to-image.ts'
+import { fitSources, oversizeWarnings } from '../image/fit-sources.ts'
+import {
+  noTexts,
+  type ImageSource,
+  type NamedAddress,
+  type ReadSources,
+  type ShrinkPicture,
+} from '../image/image.ts'
+import type { Route } from '../route.ts'
+import type { ChatRequest, ChatTurn, PreparedChat } from './chat.ts'
+import { checkedPictures } from './check.ts'
+
+export type PictureParts = { readSources: ReadSources; shrinkPicture: ShrinkPicture }
+
+/** A picture as a data URL. */
+export function dataUrlOf({ format, base64 }: ImageSource): string {
+  return `data:image/${format};base64,${joinPieces(base64).toString('latin1')}`
+}
+
+/**
+ * The request with other URLs for some pictures; undefined when nothing changes. Throws an error among the URLs,
+ * except that in the result of a tool a text replaces the picture.
+ */
+export function withUrls(request: ChatRequest, urls: ReadonlyMap<string, unknown>) {
+  return checkedPictures(request, noTexts, ({ address }) => {
+    const url = urls.get(address) ?? address
+    if (typeof url === 'string') return url
+    throw url
+  })
+}
+
+/**
+ * The request with the end of each JPEG whose file lacks it; undefined when nothing changes. A decoder sees
+ * whether more is missing, so this comes after the rate limits. Rejects with a GatewayError for a broken picture.
+ */
+export function withEnds(
+  request: ChatRequest,
+  readSources: ReadSources,
+  call: Parameters<ReadSources>[1],
+): Promise<ReturnType<typeof withUrls>> | undefined {
+  const jpegs = conversationImages(request).filter(({ address }) => mayLackEnd(address))
+  if (jpegs.length === 0) return undefined
+  const read = async (named: NamedAddress) => {
+    const reading = readSources([named], call).then(([source]) => dataUrlOf(source!))
+    return [named.address, await reading.catch((error: unknown) => error)] as const
+  }
+  return Promise.all(jpegs.map(read)).then((urls) => withUrls(request, new Map(urls)))
+}
+
+/** Whether a JPEG has other last bytes than its end marker, as a few complete files have too. */
+function mayLackEnd(url: string): boolean {
+  if (!url.startsWith('data:image/jpeg;')) return false
+  return !Buffer.from(url.slice(-8), 'base64').toString('hex').endsWith('ffd9')
+}
+
+/** A translated chat that sends smaller copies of pictures that are larger than the vendor takes, with warnings. */
+export function fitted(
+  chat: PreparedChat,
+  request: ChatRequest,
+  { route, parts }: { route: Route; parts: PictureParts },
+): PreparedChat {
+  const { model, provider } = route
+  const { input_image_bytes_max: each, input_images_bytes_max: all } = model.row
+  if (chat.isNative || (each ?? all) === undefined) return chat
+  // Pictures in other formats cannot be converted.
+  const pictures = conversationImages(request).flatMap((named) =>
+    /^data:image\/(?:png|jpeg|webp);/.test(named.address)
+      ? [{ ...named, base64: readDataUrl(named.address)!.base64 }]
+      : [],
+  )
+  const warnings = oversizeWarnings(pictures, model)
+  if (warnings.length === 0) return chat
+  const smaller = async ({ signal, hold }: ChatTurn) => {
+    const sources = await parts.readSources(pictures, { signal, hold })
+    const copies = await fitSources(sources, model, { shrink: parts.shrinkPicture, hold })
+    const urls = new Map(pictures.map(({ address }, index) => [address, dataUrlOf(copies[index]!)]))
+    return provider.chat!.prepare(withUrls(request, urls)!.request, route)
+  }
+  return {
+    ...chat,
+    warnings: [...chat.warnings, ...warnings],
+    complete: async (turn) => (await smaller(turn)).complete(turn),
+    stream: async (turn) => (await smaller(turn)).stream(turn),
+  }
+}
