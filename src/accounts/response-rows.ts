@@ -60,26 +60,19 @@ export async function endResponse(
 
 /** Of a longer conversation the newest items have an entry in the index. */
 const indexedItemsMax = 1000
-/**
- * Ids that the gateway gives to items of the input. Those that clients give have no entry in the index, since
- * they may occur twice.
- */
+/** Ids that the gateway gives to items of the input. Those of clients have no entry, since they may occur twice. */
 const givenItemId = /^[a-z]{2,6}_[0-9a-f]{32}$/
 
+type Whole = Pick<StoredResponse, 'input' | 'response'>
+
 /** The items of a response, the output last. */
-export function itemsOf({
-  input,
-  response,
-}: Pick<StoredResponse, 'input' | 'response'>): StoredItem[] {
+export function itemsOf({ input, response }: Whole): StoredItem[] {
   // Each item of an output has an id.
   return [...input, ...(response.output as StoredItem[])]
 }
 
 /** Items for the index: those with a new entry, and those whose entry is updated if they have one. */
-export function indexedItems({
-  input,
-  response,
-}: Pick<StoredResponse, 'input' | 'response'>): IndexedItems {
+export function indexedItems({ input, response }: Whole): IndexedItems {
   const isNew = new Map(input.map(({ id }) => [id, givenItemId.test(id)]))
   // The gateway or the vendor made the ids of an output, in whatever form.
   for (const { id } of itemsOf({ input: [], response })) if (id) isNew.set(id, true)

@@ -25,10 +25,11 @@ export function vendorRuns({ type, param, remedy }: Faulty): GatewayError {
   return new GatewayError('unsupported_value', text, { param })
 }
 
-type Function = components['schemas']['FunctionTool']
+type FunctionTool = components['schemas']['FunctionTool']
 
 /** A tool as a function; one without parameters is only counted. */
-export function functionOf(name: string, description: string, parameters?: object): Function {
-  const taken = parameters && { parameters: { ...parameters } }
-  return { type: 'function', function: { name, description, ...taken } }
+export function functionOf(name: string, text: string | undefined, json?: object): FunctionTool {
+  const description = text === undefined ? {} : { description: text }
+  const parameters = json && { parameters: { ...json } }
+  return { type: 'function', function: { name, ...description, ...parameters } }
 }

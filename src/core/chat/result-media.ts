@@ -31,27 +31,23 @@ export function placeResultMedia(
   refused: HiddenMedia = new Map(),
 ): PlacedMedia | undefined {
   if (!messages.some(hasMedia)) return undefined
-  const placed: Message[] = []
-  /** The parameters of each placed message and, if it was inserted, of its parts. */
-  const places: string[][] = []
+  /** Each message with its parameter and, if it was inserted, those of its parts. */
+  const placed: { message: Message; params: string[] }[] = []
   const warnings: Warning[] = []
   const shown = new Set<string>()
   let moved: { part: Part; param: string }[] = []
-  const put = (message: Message, ...params: string[]) => {
-    placed.push(message)
-    places.push(params)
-  }
   const putMoved = () => {
     const params = moved.map(({ param }) => param)
     const content = moved.map(({ part }) => part)
-    if (content.length > 0) put({ role: 'user', content }, params[0]!, ...params)
+    const message = { role: 'user' as const, content }
+    if (content.length > 0) placed.push({ message, params: [params[0]!, ...params] })
     moved = []
   }
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`
     if (message.role !== 'tool') putMoved()
     if (!hasMedia(message)) {
-      put(message, path)
+      placed.push({ message, params: [path] })
       continue
     }
     const title = `Output of the tool call ${message.tool_call_id}:`
@@ -65,11 +61,11 @@ export function placeResultMedia(
       moved.push({ part: { type: 'text', text: title }, param }, { part, param })
       return { type: 'text', text: '(see the next message)' }
     })
-    put({ ...message, content }, path)
+    placed.push({ message: { ...message, content }, params: [path] })
   }
   putMoved()
   const sentAt = (_: string, at: string, place?: string) => {
-    const [message = '', ...parts] = places[Number(at)]!
+    const [message = '', ...parts] = placed[Number(at)]!.params
     return place === undefined ? message : (parts[Number(place)] ?? `${message}.content[${place}]`)
   }
   const asSent: PlacedMedia['asSent'] = (notes) =>
@@ -81,7 +77,7 @@ export function placeResultMedia(
     })
     return more.length === 0 ? undefined : new Map([...refused, ...more])
   }
-  return { messages: placed, warnings, asSent, hiddenFor }
+  return { messages: placed.map(({ message }) => message), warnings, asSent, hiddenFor }
 }
 
 const partParam = /^messages\[(\d+)\](?:\.content\[(\d+)\])?/

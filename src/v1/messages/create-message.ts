@@ -124,11 +124,12 @@ export function readCall(call: AskedCall, options: Omit<MessageOptions, 'gateway
   const seal = options.sealOf(call.caller.accountId)
   const read = readRequest(asked, model, seal)
   const { lost, only, nameOf } = read
-  const { request, isUnchanged, ...checked } = pictureChecked(read, options.checkPicture)
+  const corrected = pictureChecked(read, options.checkPicture)
+  const { request } = corrected ?? read
   const isNative =
-    (isUnchanged || only) && model && options.nativeApi(model.row.provider) === 'messages'
+    (!corrected || only) && model && options.nativeApi(model.row.provider) === 'messages'
   if (only && model && !isNative) throw refusalOf([only.problem]).named(nameOf)
-  const warnings = isNative ? checked.warnings : [...checked.warnings, ...lost]
+  const warnings = [...read.warnings, ...(corrected?.warnings ?? []), ...(isNative ? [] : lost)]
   const headers = betasOf(call.request.headers['anthropic-beta'])
   return {
     asked,
@@ -148,16 +149,11 @@ function refusePictureModel(model: Model | undefined): void {
   throw new GatewayError('model_capability_mismatch', text, { param: 'model' })
 }
 
-function pictureChecked(read: ReadRequest, check: CheckPicture) {
+function pictureChecked({ request, nameOf }: ReadRequest, check: CheckPicture) {
   try {
-    const checked = checkedPictures(read.request, noTexts, check)
-    if (checked === undefined) {
-      return { request: read.request, warnings: read.warnings, isUnchanged: true }
-    }
-    const warnings = [...read.warnings, ...(checked.warnings ?? [])]
-    return { request: checked.request, warnings, isUnchanged: false }
+    return checkedPictures(request, noTexts, check)
   } catch (thrown) {
-    throw thrown instanceof GatewayError ? thrown.named(read.nameOf) : thrown
+    throw thrown instanceof GatewayError ? thrown.named(nameOf) : thrown
   }
 }
 

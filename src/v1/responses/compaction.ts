@@ -56,7 +56,7 @@ export function currentIn(items: readonly InputItem[]): (item: InputItem) => boo
     .slice(0, last)
     .toReversed()
     .filter((item) => {
-      if ('type' in item && isSetting(item.type)) return false
+      if ('type' in item && settings.has(item.type)) return false
       if (!isKnownItem(item) || !('role' in item) || item.role === 'assistant') return true
       if (item.role !== 'user') return false
       // A known item with a role is a message.
@@ -67,9 +67,8 @@ export function currentIn(items: readonly InputItem[]): (item: InputItem) => boo
   return (item) => !gone.has(item)
 }
 
-function isSetting(type: string): boolean {
-  return type === 'additional_tools' || type === 'configuration_update'
-}
+/** Items that count although a compaction follows. */
+const settings = new Set(['additional_tools', 'configuration_update'])
 
 function lengthOf(content: Schemas['ResponseMessageContent']): number {
   if (typeof content === 'string') return content.length

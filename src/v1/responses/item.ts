@@ -1,4 +1,5 @@
 import type { components } from '../../../generated/types.ts'
+import prefixes from './item-prefixes.json' with { type: 'json' }
 
 type Schemas = components['schemas']
 export type OutputItem = Schemas['ResponseOutputItem']
@@ -20,31 +21,7 @@ export type Open = {
 type KnownItem = Schemas['ResponseTypedItem'] | Schemas['ResponseInputMessage']
 
 /** Begins the ids of items that have none. */
-export const itemPrefixes: Readonly<Record<Schemas['ResponseItemType'], string>> = {
-  message: 'msg',
-  function_call: 'fc',
-  function_call_output: 'fco',
-  custom_tool_call: 'ctc',
-  custom_tool_call_output: 'ctco',
-  reasoning: 'rs',
-  additional_tools: 'at',
-  image_generation_call: 'ig',
-  web_search_call: 'ws',
-  tool_search_call: 'tsc',
-  tool_search_output: 'tso',
-  apply_patch_call: 'apc',
-  apply_patch_call_output: 'apco',
-  shell_call: 'sh',
-  shell_call_output: 'sho',
-  local_shell_call: 'lsh',
-  local_shell_call_output: 'lsho',
-  computer_call: 'cc',
-  computer_call_output: 'cco',
-  configuration_update: 'cu',
-  compaction: 'cmp',
-  compaction_trigger: 'cmt',
-  item_reference: 'ref',
-}
+export const itemPrefixes: Readonly<Record<Schemas['ResponseItemType'], string>> = prefixes
 
 /** Whether the gateway knows the type of an item. */
 export function isKnownItem(item: Schemas['ResponseInputItem']): item is KnownItem {

@@ -48,13 +48,12 @@ export async function readCall(call: AskedCall, options: ReadOptions): Promise<R
   const model = routes.peek(body.model, caller)
   if (model !== undefined && makesImages(model)) throw forPictures(model.row.id)
   checkFallbacks(body.models ?? [], false, (name) => routes.peek(name, caller))
+  const hasApi = model !== undefined && options.nativeApi(model.row.provider) === 'responses'
   const seal = options.sealOf(caller.accountId)
   const history = await readHistory(call, options.storedResponses, options.clock)
   const asked = readWhole(history, {
     takesCustom: model !== undefined && options.takesCustomTools(model.row.provider),
-    searchesOffline:
-      model?.prices.webSearch !== undefined &&
-      options.nativeApi(model.row.provider) === 'responses',
+    searchesOffline: model?.prices.webSearch !== undefined && hasApi,
     editsImages: (name) => routes.peek(name, caller)?.row.capabilities.image_edit === true,
     open: seal.open,
   })
@@ -62,13 +61,9 @@ export async function readCall(call: AskedCall, options: ReadOptions): Promise<R
     const given = withoutEmpty(asked.request)
     const corrected = checkedPictures(given, texts, options.checkPicture)
     const request = restoreBase64(corrected?.request ?? given, texts, hold)
-    const provider = model?.row.provider
-    const isNative =
-      provider !== undefined &&
-      options.nativeApi(provider) === 'responses' &&
-      (corrected === undefined || asked.only !== undefined) &&
-      asked.tools.images() === undefined
-    const { lost, only } = asked
+    const { lost, only, tools } = asked
+    const isSent = corrected === undefined || only !== undefined
+    const isNative = hasApi && isSent && tools.images() === undefined
     if (only !== undefined && model !== undefined && !isNative) throw refusalOf([only.problem])
     const native = isNative
       ? ({

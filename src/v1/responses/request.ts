@@ -67,20 +67,17 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
     params.unshift('instructions')
   }
   const { reasoning, text, max_output_tokens: most } = configured(body)
+  const [choice, format] = compacts ? ['none' as const] : [body.tool_choice, text?.format]
   const request: ChatRequest = {
     ...sameFields(body, warnings),
     model: body.model,
     messages,
     ...(tools.list.length === 0 ? {} : { tools: tools.list }),
-    ...(compacts
-      ? { tool_choice: 'none' }
-      : writeChoice(body.tool_choice, tools, { ...options, lost })),
+    ...writeChoice(choice, tools, { ...options, lost }),
     ...searchOptions(tools.search(), body.max_tool_calls),
     ...(most == null ? {} : { max_completion_tokens: most }),
     ...(reasoning?.effort == null ? {} : { reasoning_effort: reasoning.effort }),
-    ...(text?.format === undefined || compacts
-      ? {}
-      : { response_format: writeFormat(text.format) }),
+    ...(format === undefined ? {} : { response_format: writeFormat(format) }),
     ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
   }
   const nameOf = (param: string) => nameIn(param, { messages, params, tools })

@@ -2,7 +2,7 @@ import type { components } from '../../../generated/types.ts'
 import type { ChatRequest, OnlyNative } from '../../core/chat/chat.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
-import { unsent } from '../native-only.ts'
+import { functionOf, unsent } from '../native-only.ts'
 import { otherTool, type ClientToolType } from './client-tools.ts'
 
 type Schemas = components['schemas']
@@ -203,21 +203,15 @@ function writeImageFunction(
   const description = '`edit` changes the last images of the conversation.'
   const choice = { type: 'string', enum: ['generate', 'edit'], description }
   const isOpen = action === 'auto' && editsImages(model)
-  return {
-    type: 'function',
-    function: {
-      name: imageFunction,
-      description: action === 'edit' ? editing : 'Makes an image and shows it to the user.',
-      parameters: {
-        type: 'object',
-        properties: { prompt, ...(isOpen ? { action: choice } : {}) },
-        required: ['prompt', ...(isOpen ? ['action'] : [])],
-        additionalProperties: false,
-      },
-    },
-  }
+  return functionOf(imageFunction, action === 'edit' ? editing : making, {
+    type: 'object',
+    properties: { prompt, ...(isOpen ? { action: choice } : {}) },
+    required: ['prompt', ...(isOpen ? ['action'] : [])],
+    additionalProperties: false,
+  })
 }
 
+const making = 'Makes an image and shows it to the user.'
 const editing = 'Changes the last images of the conversation, and shows the result to the user.'
 
 function writeTool(tool: NamedTool, name: string, takesCustom: boolean): Tools['list'][number] {
@@ -254,17 +248,10 @@ function asFunction({ description, format }: CustomTool, name: string): Tools['l
       ? `The input must match this ${String(format?.['syntax'])} grammar:\n${definition}`
       : undefined
   const texts = [description, grammar].filter((text) => text != null)
-  return {
-    type: 'function',
-    function: {
-      name,
-      ...(texts.length === 0 ? {} : { description: texts.join('\n\n') }),
-      parameters: {
-        type: 'object',
-        properties: { [inputArgument]: { type: 'string' } },
-        required: [inputArgument],
-        additionalProperties: false,
-      },
-    },
-  }
+  return functionOf(name, texts.length === 0 ? undefined : texts.join('\n\n'), {
+    type: 'object',
+    properties: { [inputArgument]: { type: 'string' } },
+    required: [inputArgument],
+    additionalProperties: false,
+  })
 }
