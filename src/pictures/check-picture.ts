@@ -1,11 +1,11 @@
 import { decodeBase64, decodedLength, readDataUrl } from '../bytes/base64.ts'
 import { joinPieces, type Pieces } from '../bytes/pieces.ts'
-import type { CheckPicture, NamedAddress, Picture } from '../core/image/image.ts'
+import type { CheckPicture, NamedAddress, Picture, Pixels } from '../core/image/image.ts'
 import type { Warning } from '../core/model.ts'
 import { pictureBytesMax, pictureKind, pictureKinds, readPicture } from '../core/image/picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal } from './data-url.ts'
 import { isPrivateHost } from '../core/public-address.ts'
-import { isWhole, withEnd, type DecodesPicture } from './whole.ts'
+import { completed, type DecodesPicture } from './whole.ts'
 import type { GatewayError } from '../core/error.ts'
 
 /** The most pixels of an input picture: a conversion takes four bytes per pixel, 200 MB. */
@@ -19,9 +19,14 @@ const sideMin = 8
  * missing. A JPEG may lack its end: `checkSource` decodes and ends it after the rate limits. Throws a GatewayError.
  */
 export function checkPicture(base64: Pieces, param: string): Picture {
-  const picture = readWithin(base64, param)
-  if (isWhole(picture)) return picture
-  const ended = withEnd(picture)
+  const picture = readPicture(base64)
+  if (picture === undefined) {
+    const kind = pictureKind(base64)
+    const what = kind === undefined ? 'This' : `This is a ${kind.toUpperCase()} image. It`
+    throw refusal('invalid_value', `${what} is not a PNG, JPEG or WebP image.`, param)
+  }
+  checkSize(picture, param)
+  const ended = completed(picture)
   if (ended === undefined) throw broken(param)
   return ended.format === 'png' ? ended : picture
 }
@@ -33,9 +38,8 @@ export async function checkSource(
   decodes: DecodesPicture,
 ): Promise<Picture> {
   const picture = checkPicture(base64, param)
-  if (isWhole(picture)) return picture
-  const ended = withEnd(picture)!
-  if (!(await decodes(ended))) throw broken(param)
+  const ended = completed(picture)!
+  if (ended !== picture && !(await decodes(ended))) throw broken(param)
   return ended
 }
 
@@ -44,20 +48,7 @@ function broken(param: string): GatewayError {
   return refusal('invalid_value', 'The image is broken: it cannot be decoded.', param)
 }
 
-function readWithin(base64: Pieces, param: string): Picture {
-  const picture = readPicture(base64)
-  if (picture !== undefined) {
-    checkSize(picture, param)
-    return picture
-  }
-  const kind = pictureKind(base64)
-  const what = kind === undefined ? 'This' : `This is a ${kind.toUpperCase()} image. It`
-  throw refusal('invalid_value', `${what} is not a PNG, JPEG or WebP image.`, param)
-}
-
-type Size = { width: number; height: number }
-
-function checkSize({ width, height }: Size, param: string): void {
+function checkSize({ width, height }: Pixels, param: string): void {
   if (width * height > pixelsMax || width * height === 0) {
     const message = `The image has ${width}x${height} pixels; at most ${pixelsMax} are allowed.`
     throw refusal('invalid_value', message, param)
@@ -98,7 +89,7 @@ function publicAddress({ address, param }: NamedAddress): string {
 }
 
 /** The logical screen of a GIF (GIF89a, section 18). */
-function gifSize(base64: Pieces): Size {
+function gifSize(base64: Pieces): Pixels {
   const head = decodeBase64(base64, 16)
   if (head.length < 10) return { width: 0, height: 0 }
   return { width: head.readUInt16LE(6), height: head.readUInt16LE(8) }

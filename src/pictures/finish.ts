@@ -2,6 +2,7 @@ import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
 import { createQueue, type Queue } from '../bytes/queue.ts'
 import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
+import { given } from '../core/given.ts'
 import { readPicture } from '../core/image/picture.ts'
 import type {
   Conversion,
@@ -14,7 +15,7 @@ import type {
 import { loadSharp } from '../bytes/load-sharp.ts'
 import { pixelsAssumed, pixelsText } from '../core/image/size.ts'
 import { hasContentCredentials } from './content-credentials.ts'
-import { isWhole, withEnd, type DecodesPicture } from './whole.ts'
+import { completed, isWhole, type DecodesPicture } from './whole.ts'
 
 type Limits = { rendersConcurrentMax?: number; rendersQueuedMax?: number }
 
@@ -61,17 +62,15 @@ export function conversionBytes(from: Shape, to: Shape): number {
 }
 
 /**
- * Converts pictures: rotates them upright, scales them, crops them at the centre where the ratios differ, and
- * changes the format. A matching picture whose file is whole stays unchanged. Metadata stays where the format supports it; content
- * credentials are lost. A conversion may take `bytesMax` of memory.
+ * Converts pictures: rotates them upright, scales them, crops them at the centre where the ratios differ,
+ * and changes the format. Metadata stays where the format supports it; content credentials are lost. A
+ * matching picture whose file is whole stays unchanged. A conversion may take `bytesMax` of memory.
  */
 export function createConversion(pixelQueue: Queue, bytesMax: number): Conversion {
   return {
     check: (plan, made) => {
-      const from = {
-        format: plan.vendorFormat ?? made ?? 'jpeg',
-        ...(plan.vendorPixels ?? pixelsAssumed),
-      }
+      const { vendorFormat = made ?? 'jpeg', vendorPixels = pixelsAssumed } = plan
+      const from = { format: vendorFormat, ...vendorPixels }
       const param = changeOf(from, plan)
       if (param === undefined) return
       const to = shapeAfter(from, plan)
@@ -108,9 +107,8 @@ export function createConversion(pixelQueue: Queue, bytesMax: number): Conversio
       }
       // The picture is paid for, so its conversion waits in any case.
       const converted = await pixelQueue.run(work, { bytes, signal, mustWait: true })
-      return hasContentCredentials(picture)
-        ? { picture: converted, credentialsLostFor: change }
-        : { picture: converted }
+      const isSigned = hasContentCredentials(picture)
+      return { picture: converted, credentialsLostFor: isSigned ? change : undefined }
     },
   }
 }
@@ -123,10 +121,8 @@ function shapeAfter(from: Shape, plan: ImagePlan): Shape {
 /** The first setting that a picture does not match; undefined if it matches all. */
 function changeOf(picture: Shape, plan: ImagePlan): FinishedPicture['credentialsLostFor'] {
   const { targetFormat, compression, vendorCompresses } = plan
-  const pixels = plan.targetPixels ?? plan.askedPixels
-  if (pixels !== undefined) {
-    if (pixels.width !== picture.width || pixels.height !== picture.height) return 'size'
-  }
+  const { width, height } = shapeAfter(picture, plan)
+  if (width !== picture.width || height !== picture.height) return 'size'
   if (targetFormat !== undefined && targetFormat !== picture.format) return 'output_format'
   return compression === undefined || vendorCompresses === true ? undefined : 'output_compression'
 }
@@ -137,30 +133,24 @@ export function createDecoder(pixelQueue: Queue): DecodesPicture {
     const decode = async () => {
       const sharp = await loadSharp()
       const decoded = sharp(decodeBase64(base64)).raw().toBuffer()
-      return decoded.then(
-        () => true,
-        () => false,
-      )
+      return decoded.then(Boolean, () => false)
     }
     return pixelQueue.run(decode, { bytes: width * height * decodedBytes })
   }
 }
 
 async function convert(picture: Picture, plan: ImagePlan): Promise<Picture> {
-  const { targetFormat: format = picture.format, compression } = plan
-  const pixels = plan.targetPixels ?? plan.askedPixels
-  const { width, height } = pixels ?? picture
+  const { targetPixels, askedPixels, compression } = plan
+  const { width, height, format } = shapeAfter(picture, plan)
   const sharp = await loadSharp()
-  const { base64 } = isWhole(picture) ? picture : (withEnd(picture) ?? picture)
+  const { base64 } = completed(picture) ?? picture
   const image = sharp(decodeBase64(base64)).autoOrient().keepMetadata()
-  if (pixels !== undefined) image.resize(pixels.width, pixels.height, { fit: 'cover' })
+  if (targetPixels ?? askedPixels) image.resize(width, height, { fit: 'cover' })
   const quality = compression === undefined ? {} : { quality: Math.max(1, compression) }
   if (format === 'png') image.png()
   else if (format === 'jpeg') image.flatten({ background: '#ffffff' }).jpeg(quality)
   else image.webp({ ...quality, effort: width * height > easyPixelsMax ? 2 : 4 })
   const bytes = await image.toBuffer()
-  const made = readPicture(encodeBase64([bytes]))!
-  return picture.revisedPrompt === undefined
-    ? made
-    : { ...made, revisedPrompt: picture.revisedPrompt }
+  const { revisedPrompt } = picture
+  return { ...readPicture(encodeBase64([bytes]))!, ...given({ revisedPrompt }) }
 }

@@ -1,31 +1,27 @@
 import { base64Bytes, decodeBase64, decodedLength, encodeBase64 } from '../bytes/base64.ts'
-import type { Picture } from '../core/image/image.ts'
+import type { Picture, Pixels } from '../core/image/image.ts'
 
 /** Whether all pixels of a picture can be decoded. Throws a ProviderFailure when memory is short. */
 export type DecodesPicture = (picture: Picture) => Promise<boolean>
 
-type File = {
-  read: (start: number, length: number) => Buffer
-  bytes: number
-  width: number
-  height: number
-}
+type File = Pixels & { read: ReturnType<typeof base64Bytes>; bytes: number }
 
 /**
  * Whether a picture's file is complete: its parts follow one another to the end, and a PNG has
  * enough data for its size. Pixels are not decoded, since that costs a hundred times as much
  * (docs/performance.md#large-base64-texts) and damaged pixels are harmless.
  */
-export function isWhole({ format, base64, width, height }: Picture): boolean {
-  const [read, bytes] = [base64Bytes(base64), decodedLength(base64)]
-  return checks[format]({ read, bytes, width, height })
+export function isWhole(picture: Picture): boolean {
+  const { format, base64 } = picture
+  return checks[format]({ ...picture, read: base64Bytes(base64), bytes: decodedLength(base64) })
 }
 
 /**
  * The picture with the end of its file, which some programs leave out; undefined if more is missing. Of a
- * JPEG only a decoder can see that its pixels are complete.
+ * JPEG whose end was added only a decoder can see that its pixels are complete.
  */
-export function withEnd(picture: Picture): Picture | undefined {
+export function completed(picture: Picture): Picture | undefined {
+  if (isWhole(picture)) return picture
   const end = ends[picture.format]
   if (end === undefined) return undefined
   const ended = { ...picture, base64: encodeBase64([decodeBase64(picture.base64), end]) }

@@ -47,6 +47,7 @@ const modelFields = new Set(['models', 'models[]'])
 function editFormBody(fields: readonly FormField[]): object {
   const images = fields
     .filter(({ name, file }) => file && imageField.test(name))
+    // Files without an index stay in the order of the form.
     .sort((one, other) => placeOf(one) - placeOf(other))
     .map(({ value }) => ({ image_url: value }))
   const models = fields.filter(({ name }) => modelFields.has(name)).map(({ value }) => value)
@@ -54,14 +55,16 @@ function editFormBody(fields: readonly FormField[]): object {
   for (const { name, value, file } of fields) {
     if (modelFields.has(name)) continue
     if (imageField.test(name)) {
-      if (!file) throw notFile(name)
-      continue
+      if (file) continue
+      const remedy = 'An address is sent as JSON, as images[].image_url.'
+      throw invalid(name, `must be a file (${example}). ${remedy}`)
     }
     // A file for a mask gets the refusal of the mask.
-    if (file && name !== 'mask') throw otherFile(name)
-    if (Object.hasOwn(body, name)) {
-      throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
+    if (file && name !== 'mask') {
+      const others = "but the only files of this form are pictures named 'image'"
+      throw invalid(name, `is a file, ${others} (${example}).`)
     }
+    if (Object.hasOwn(body, name)) throw invalid(name, 'is given twice.')
     // A form has no null, so clients send an empty value instead.
     if (value === '' && !file) continue
     Object.defineProperty(body, name, { value: read(name, value), enumerable: true })
@@ -71,21 +74,11 @@ function editFormBody(fields: readonly FormField[]): object {
   throw new GatewayError('missing_required_parameter', text, { param: 'image' })
 }
 
-/** The index in the name of a file; the form's order counts among equal ones. */
-function placeOf({ name }: FormField): number {
-  return Number(imageField.exec(name)?.[1] ?? 0)
-}
-
+const placeOf = ({ name }: FormField) => Number(imageField.exec(name)?.[1] ?? 0)
 const example = 'with curl: -F image=@picture.png'
 
-function notFile(param: string): GatewayError {
-  const text = `'${param}' must be a file (${example}). An address is sent as JSON, as images[].image_url.`
-  return new GatewayError('invalid_value', text, { param })
-}
-
-function otherFile(param: string): GatewayError {
-  const text = `'${param}' is a file, but the only files of this form are pictures named 'image' (${example}).`
-  return new GatewayError('invalid_value', text, { param })
+function invalid(param: string, text: string): GatewayError {
+  return new GatewayError('invalid_value', `'${param}' ${text}`, { param })
 }
 
 /** The form of OpenAI's clients, whose pictures are files named `image`. */

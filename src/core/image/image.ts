@@ -12,11 +12,9 @@ export type ImageFormat = Schemas['ImageFormat']
  * An input picture, fetched and checked, as canonical base64: equal bytes have equal text. The gateway has no
  * decoder for HEIC and HEIF, so these are sent unchanged and their width and height are 0, which means unknown.
  */
-export type ImageSource = {
+export type ImageSource = Pixels & {
   base64: Pieces
   format: ImageFormat | 'heic' | 'heif'
-  width: number
-  height: number
   /** The request parameter that holds the picture. */
   param: string
 }
@@ -81,13 +79,7 @@ export type CheckPicture = (
 ) => string
 
 /** A picture as base64 text, in the pieces in which it arrived. */
-export type Picture = {
-  base64: Pieces
-  format: ImageFormat
-  width: number
-  height: number
-  revisedPrompt?: string
-}
+export type Picture = Pixels & { base64: Pieces; format: ImageFormat; revisedPrompt?: string }
 export type ImageResult = {
   pictures: Picture[]
   /** Token counts; absent when the vendor reports none. */

@@ -58,8 +58,8 @@ function jsonOrText(bytes: Buffer): unknown {
 }
 
 /**
- * Statuses of proxies that sent the request on and got no usable answer (RFC 9110, and Cloudflare's 520 to 524):
- * the vendor may have executed it. 503 is not among them, since a proxy answers it instead of sending the request on.
+ * Statuses of proxies that got no usable answer from a vendor that may have executed the request (RFC 9110,
+ * and Cloudflare's 520 to 524). A proxy answers 503 instead of sending the request on.
  */
 const proxyStatuses: ReadonlySet<number> = new Set([408, 502, 504, 520, 521, 522, 523, 524])
 
@@ -68,16 +68,13 @@ const proxyStatuses: ReadonlySet<number> = new Set([408, 502, 504, 520, 521, 522
  * Proxies answer with pages, plain text, or JSON of their own.
  */
 function isVendorsForm(body: unknown): boolean {
+  // Any value can be read as an object with members of unknown types.
+  const membersOf = (value: unknown) => Object(value) as Record<string, unknown>
+  const isText = (value: unknown) => typeof value === 'string' && value !== ''
   // Some proxies of Google wrap its error in a list.
   const { error, object, code, message } = membersOf(Array.isArray(body) ? body[0] : body)
-  const isText = (value: unknown) => typeof value === 'string' && value !== ''
   if (isText(membersOf(error)['message'])) return true
   return (isText(code) || object === 'error') && (isText(error) || isText(message))
-}
-
-function membersOf(value: unknown): Record<string, unknown> {
-  // `Object` makes an object of any value, which can be read as a record of unknown values.
-  return Object(value) as Record<string, unknown>
 }
 
 /**
