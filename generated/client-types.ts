@@ -5013,9 +5013,10 @@ export interface components {
             acknowledged_safety_checks?: {
                 [key: string]: unknown;
             }[] | null;
-            /** @enum {string|null} */
-            status?: "in_progress" | "completed" | "incomplete" | "failed" | null;
+            status?: components["schemas"]["ResponseComputerStatus"] | null;
         };
+        /** @enum {string} */
+        ResponseComputerStatus: "in_progress" | "completed" | "incomplete" | "failed";
         ResponseSummaryText: {
             /** @enum {string} */
             type: "summary_text";

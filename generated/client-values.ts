@@ -46,6 +46,7 @@ export const MessageErrorTypeValues = ["invalid_request_error","authentication_e
 export const ResponseItemTypeValues = ["message","function_call","function_call_output","custom_tool_call","custom_tool_call_output","reasoning","additional_tools","image_generation_call","web_search_call","tool_search_call","tool_search_output","apply_patch_call","apply_patch_call_output","shell_call","shell_call_output","local_shell_call","local_shell_call_output","computer_call","computer_call_output","configuration_update","compaction","compaction_trigger","item_reference"] as const
 export const ResponseRoleValues = ["user","assistant","system","developer"] as const
 export const ResponseItemStatusValues = ["in_progress","completed","incomplete"] as const
+export const ResponseComputerStatusValues = ["in_progress","completed","incomplete","failed"] as const
 export const ResponseToolExecutionValues = ["server","client"] as const
 export const ResponseToolTypeValues = ["function","custom","namespace","web_search","web_search_preview","image_generation","tool_search","apply_patch","shell","local_shell","computer","computer_use_preview","file_search","code_interpreter","mcp","programmatic_tool_calling"] as const
 export const ResponseStatusValues = ["in_progress","completed","incomplete","failed","cancelled"] as const

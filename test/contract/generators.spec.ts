@@ -51,6 +51,15 @@ describe('the form of the contract', () => {
     expect(wrong).to.deep.equal([])
   })
 
+  it('has no null among the values of an enum', () => {
+    const wrong = schemas.flatMap(([name, schema]) =>
+      propertiesIn({ properties: { [name]: schema } })
+        .filter(([, { enum: values }]) => values?.includes(null))
+        .map(([property]) => `${name}: ${property}`),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
   it('has headers of type string', () => {
     const headers = operations
       .flatMap(({ parameters = [] }) => parameters.map((one) => resolve<Parameter>(one)))

@@ -4256,8 +4256,10 @@ export type ResponseComputerOutput = {
     acknowledged_safety_checks?: Array<{
         [key: string]: unknown;
     }> | null;
-    status?: 'in_progress' | 'completed' | 'incomplete' | 'failed' | null;
+    status?: ResponseComputerStatus | null;
 };
+
+export type ResponseComputerStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
 
 export type ResponseSummaryText = {
     type: 'summary_text';
