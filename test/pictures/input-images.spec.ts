@@ -67,6 +67,8 @@ const wrong: { name: string; bytes: Buffer; status?: number; says?: RegExp }[] =
   },
 ]
 
+type Host = { name: string; status: number; code: string; isPatient?: true; serve: () => void }
+
 describe('input pictures', () => {
   let host: PublicHost
   let gateway: TestGateway
@@ -176,7 +178,7 @@ describe('input pictures', () => {
       expect(host.insideConnections()).to.equal(0)
     })
 
-    const hosts: { name: string; status: number; code: string; serve: () => void }[] = [
+    const hosts: Host[] = [
       {
         name: 'has none',
         status: 400,
@@ -193,6 +195,8 @@ describe('input pictures', () => {
         name: 'never ends',
         status: 413,
         code: 'request_too_large',
+        // A busy machine takes more than the short limits to receive the largest picture.
+        isPatient: true,
         serve: () =>
           host.serve('/a', (response) => {
             const more = () => {
@@ -203,12 +207,12 @@ describe('input pictures', () => {
           }),
       },
     ]
-    for (const { name, status, code, serve } of hosts) {
+    for (const { name, status, code, isPatient = false, serve } of hosts) {
       it(`${face} are refused in time when their host ${name}`, async () => {
         serve()
         const startedAt = performance.now()
-        await expectRefusal(host.address('/a'), status, code, impatient)
-        expect(performance.now() - startedAt).to.be.lessThan(3000)
+        await expectRefusal(host.address('/a'), status, code, isPatient ? gateway : impatient)
+        expect(performance.now() - startedAt).to.be.lessThan(isPatient ? 20_000 : 3000)
       })
     }
 
