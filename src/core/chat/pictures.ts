@@ -15,8 +15,35 @@ import { checkedPictures } from './check.ts'
 
 export type PictureParts = { readSources: ReadSources; shrinkPicture: ShrinkPicture }
 
-/** A picture as a data URL. */
-export function dataUrlOf({ format, base64 }: ImageSource): string {
+/** Whether the conversation contains images by URL. */
+export function needsInlining(request: ChatRequest): boolean {
+  return remoteImages(request).length > 0
+}
+
+/** The same request with every image as a data URL, for vendors that do not fetch images. */
+export async function inlineImages(
+  request: ChatRequest,
+  readSources: ReadSources,
+  call: Parameters<ReadSources>[1],
+): Promise<ChatRequest> {
+  const remote = remoteImages(request)
+  return withCopies(request, remote, await readSources(remote, call))
+}
+
+function remoteImages(request: ChatRequest): NamedAddress[] {
+  return conversationImages(request).filter(({ address }) => !address.startsWith('data:'))
+}
+
+function withCopies(
+  request: ChatRequest,
+  pictures: readonly NamedAddress[],
+  copies: readonly ImageSource[],
+): ChatRequest {
+  const urls = pictures.map(({ address }, at) => [address, dataUrlOf(copies[at]!)] as const)
+  return withUrls(request, new Map(urls))?.request ?? request
+}
+
+function dataUrlOf({ format, base64 }: ImageSource): string {
   return `data:image/${format};base64,${joinPieces(base64).toString('latin1')}`
 }
 
@@ -24,7 +51,7 @@ export function dataUrlOf({ format, base64 }: ImageSource): string {
  * The request with other URLs for some pictures; undefined when nothing changes. Throws an error among the URLs,
  * except that in the result of a tool a text replaces the picture.
  */
-export function withUrls(request: ChatRequest, urls: ReadonlyMap<string, unknown>) {
+function withUrls(request: ChatRequest, urls: ReadonlyMap<string, unknown>) {
   return checkedPictures(request, noTexts, ({ address }) => {
     const url = urls.get(address) ?? address
     if (typeof url === 'string') return url
@@ -76,8 +103,7 @@ export function fitted(
   const smaller = async ({ signal, hold }: ChatTurn) => {
     const sources = await parts.readSources(pictures, { signal, hold })
     const copies = await fitSources(sources, model, { shrink: parts.shrinkPicture, hold })
-    const urls = new Map(pictures.map(({ address }, index) => [address, dataUrlOf(copies[index]!)]))
-    return provider.chat!.prepare(withUrls(request, urls)!.request, route)
+    return provider.chat!.prepare(withCopies(request, pictures, copies), route)
   }
   return {
     ...chat,

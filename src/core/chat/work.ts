@@ -45,11 +45,9 @@ export function chatWork(
   parts: ChatParts,
   native?: NativeRequest,
 ): Work<Whole<ChatResult>, Answered<ChatResult>> {
-  const asked = { request: { ...given }, native, warnings: [] }
-  const { request } = asked
-  const prepared = preparedChats(asked, parts)
+  const { request, prepared, steps } = conversation(given, parts, native)
   return {
-    ...conversation(asked, parts),
+    ...steps,
     ready: prepared,
     isShared: true,
     make: async (call, selection) => {
@@ -107,11 +105,9 @@ export function chatStreamWork(
   parts: ChatParts,
   native?: NativeRequest,
 ): Work<BegunStream, StreamedChat> {
-  const asked = { request: { ...given }, native, warnings: [] }
-  const { request } = asked
-  const prepared = preparedChats(asked, parts)
+  const { request, prepared, steps } = conversation(given, parts, native)
   return {
-    ...conversation(asked, parts),
+    ...steps,
     isShared: false,
     make: async (call, selection) => {
       const attempt: Attempt<ChatStream> = (route, traceHeaders) =>
@@ -126,13 +122,14 @@ export function chatStreamWork(
   }
 }
 
-function conversation(asked: Asked, { limits, readSources }: ChatParts) {
-  const { request, native } = asked
+function conversation(given: ChatRequest, parts: ChatParts, native: NativeRequest | undefined) {
+  const request = { ...given }
+  const asked: Asked = { request, native, warnings: [] }
   let upperUsage: ((model: Model) => UpperUsage) | undefined
-  return {
+  const steps = {
     modality: 'chat' as const,
     models: [request.model, ...(request.models ?? [])],
-    timeoutMs: limits.chatTimeoutMs,
+    timeoutMs: parts.limits.chatTimeoutMs,
     warnings: [],
     checkRequest: () => checkConversation(request),
     prompt: () => lastUserText(request),
@@ -141,7 +138,7 @@ function conversation(asked: Asked, { limits, readSources }: ChatParts) {
     isNeverCached: request.web_search_options != null,
     check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
     read: (call: { signal: AbortSignal; hold: Hold }) =>
-      withEnds(request, readSources, call)?.then((ended) => {
+      withEnds(request, parts.readSources, call)?.then((ended) => {
         if (ended === undefined) return
         request.messages = ended.request.messages
         asked.warnings = ended.warnings ?? []
@@ -153,6 +150,7 @@ function conversation(asked: Asked, { limits, readSources }: ChatParts) {
     canonical: () =>
       native === undefined ? request : [request, native.api, native.body, native.headers],
   }
+  return { request, prepared: preparedChats(asked, parts), steps }
 }
 
 /** Translates the request for a route at its first try; later tries reuse the translation. */

@@ -15,7 +15,7 @@ import { parseJson, printedCopies, receive, wholeReader } from '../transport/ups
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { countInput } from '../wire/count-input.ts'
-import { inlineImages, needsInlining } from '../wire/inline-images.ts'
+import { inlineImages, needsInlining } from '../../core/chat/pictures.ts'
 import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
 import { openTranslated } from '../wire/translated-stream.ts'
 import { withSearches } from '../wire/web-search.ts'

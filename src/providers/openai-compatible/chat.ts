@@ -22,7 +22,7 @@ import {
   type UpstreamHead,
 } from '../transport/upstream.ts'
 import { membersOf, type Members } from '../wire/any-json.ts'
-import { inlineImages, needsInlining } from '../wire/inline-images.ts'
+import { inlineImages, needsInlining } from '../../core/chat/pictures.ts'
 import { tokensMaxOf, type TokensMax, withTier } from '../wire/token-count.ts'
 import { assembledAnswer } from './assembled-answer.ts'
 import { writeChat } from './chat-request.ts'
