@@ -5,6 +5,7 @@ import type { ChatRequest, OnlyNative, ReasoningEffort } from '../../core/chat/c
 import { withoutEmpty } from '../../core/chat/default-values.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { GatewayError } from '../../core/error.ts'
+import { given } from '../../core/given.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
 import { unsent } from '../native-only.ts'
 import { readVendorTool, type VendorTool } from './client-tools.ts'
@@ -34,7 +35,7 @@ export function readRequest(
   refuseVendorFields(asked)
   const conversation = readConversation(asked, seal)
   const { warnings, lost } = ignoredFields(asked)
-  const { thinking, output_config: output = {} } = asked
+  const { thinking, output_config: output = {}, temperature, top_p, cache_control } = asked
   const search = readSearch(asked)
   const { choice, others } = search
   const tools = others.map(({ tool, index }) =>
@@ -49,11 +50,8 @@ export function readRequest(
     messages: conversation.messages,
     max_tokens: tokensMaxOf(asked.max_tokens, model, warnings),
     ...(asked.stream === true ? { stream: true } : {}),
-    ...(asked.temperature === undefined ? {} : { temperature: asked.temperature }),
-    ...(asked.top_p === undefined ? {} : { top_p: asked.top_p }),
-    ...(asked.stop_sequences === undefined ? {} : { stop: asked.stop_sequences }),
+    ...given({ temperature, top_p, stop: asked.stop_sequences, cache_control }),
     ...userOf(asked.metadata?.user_id),
-    ...(asked.cache_control === undefined ? {} : { cache_control: asked.cache_control }),
     ...(asked.tools === undefined ? {} : { tools: tools.map((tool) => tool.function) }),
     ...search.options,
     ...(choice === undefined ? {} : choiceOf(choice)),

@@ -2,6 +2,7 @@ import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
+import { given } from '../../core/given.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { searchesMax } from '../../core/money/upper-cost.ts'
 import { unsent } from '../native-only.ts'
@@ -37,30 +38,23 @@ export function readSearch({ tools = [], tool_choice: choice }: Asked): ReadSear
   const read = { others, warnings, lost, choice }
   if (own === undefined) return { ...read, options: {}, index: -1 }
   const { tool, index } = own
-  if (second !== undefined)
-    throw refused(
-      'A request can have one search. Leave out this one.',
-      `tools[${second.index}].type`,
-    )
+  if (second !== undefined) {
+    const text = 'A request can have one search. Leave out this one.'
+    throw refused(text, `tools[${second.index}].type`)
+  }
   if (tool.name !== searchName) {
     throw refused(`The name of this tool is '${searchName}'.`, `tools[${index}].name`)
   }
-  const { max_uses: asked, allowed_domains: allowed, blocked_domains: blocked } = tool
-  const { user_location: place } = tool
+  const { max_uses: asked, allowed_domains, blocked_domains, user_location: place } = tool
   const most = Math.min(asked ?? searchesMax, searchesMax)
   if (asked != null && asked > most) {
     const reason = `The gateway allows ${most} searches for a message.`
-    warnings.push({
-      param: `${unsent}tools[${index}].max_uses`,
-      requested: asked,
-      applied: most,
-      reason,
-    })
+    const param = `${unsent}tools[${index}].max_uses`
+    warnings.push({ param, requested: asked, applied: most, reason })
   }
   const options = {
     max_searches: most,
-    ...(allowed == null ? {} : { allowed_domains: allowed }),
-    ...(blocked == null ? {} : { blocked_domains: blocked }),
+    ...given({ allowed_domains, blocked_domains }),
     ...userLocation(place),
   }
   return {

@@ -15,7 +15,7 @@ type AssistantMessage = Schemas['AssistantMessage']
 type ExtraContent = Schemas['ToolCallExtraContent']
 type ChatPart = Schemas['ContentPart']
 
-type Options = {
+export type ItemOptions = {
   tools: Tools
   /** Whether custom tools stay custom tools. */
   takesCustom: boolean
@@ -28,7 +28,7 @@ type Options = {
 export type Conversation = { messages: Message[]; params: string[]; only?: OnlyNative | undefined }
 
 /** Converts items to messages. Throws a GatewayError for an item that the gateway cannot read. */
-export function readItems(items: readonly InputItem[], options: Options): Conversation {
+export function readItems(items: readonly InputItem[], options: ItemOptions): Conversation {
   const { tools, takesCustom, warnings } = options
   const draft = draftConversation()
   const isCurrent = currentIn(items)
@@ -118,7 +118,7 @@ type Thought = { text: string; extra: ExtraContent | undefined }
 function readThought(
   { summary, encrypted_content: sealed }: Schemas['ResponseReasoning'],
   param: string,
-  { open, warnings }: Options,
+  { open, warnings }: ItemOptions,
 ): Thought {
   const text = summary.map((part) => part.text).join('\n\n')
   const extra = sealed == null ? undefined : open(sealed)

@@ -3,14 +3,15 @@ import { bodyMembers } from '../../../generated/operations.ts'
 import type { ChatRequest, OnlyNative } from '../../core/chat/chat.ts'
 import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
+import { given } from '../../core/given.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { unsent } from '../native-only.ts'
 import { askForSummary, isCompacting } from './compaction.ts'
 import { toolsIn } from './client-tools.ts'
-import { readItems, type InputItem } from './conversation.ts'
+import { readItems, type InputItem, type ItemOptions } from './conversation.ts'
 import { searchesMax } from '../../core/money/upper-cost.ts'
 import { writeChoice } from './tool-choice.ts'
-import { isSearchTool, toolTable, type SearchTool, type Tools } from './tools.ts'
+import { isSearchTool, toolTable, type SearchTool, type ToolOptions, type Tools } from './tools.ts'
 
 type Schemas = components['schemas']
 export type ResponseRequest = Schemas['CreateResponseRequest']
@@ -34,16 +35,7 @@ export type ReadRequest = {
   nameOf: (param: string) => string
 }
 
-type Options = {
-  /** Whether the vendor of the model takes custom tools. */
-  takesCustom: boolean
-  /** Whether the image model with this name edits pictures. */
-  editsImages: (model: string) => boolean
-  /** Whether the vendor of the model searches without access to the web. */
-  searchesOffline: boolean
-  /** Reads `encrypted_content`; undefined if the gateway did not write it for this account. */
-  open: (sealed: string) => Schemas['ToolCallExtraContent'] | undefined
-}
+type Options = Pick<ItemOptions, 'open'> & Omit<ToolOptions, 'warnings' | 'lost'>
 
 /** Converts a request. Throws a GatewayError that names what this API of the gateway does not do. */
 export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
@@ -103,17 +95,13 @@ function searchOptions(
   callsMax: number | null | undefined,
 ): Pick<ChatRequest, 'web_search_options'> {
   if (tool === undefined) return {}
-  const { search_context_size: size, user_location: place, filters } = tool.settings
-  const { allowed_domains: allowed, blocked_domains: blocked } = filters ?? {}
-  const { external_web_access: access } = tool.settings
+  const { search_context_size, user_location: place, filters, external_web_access } = tool.settings
+  const { allowed_domains, blocked_domains } = filters ?? {}
   return {
     web_search_options: {
       max_searches: Math.min(callsMax ?? searchesMax, searchesMax),
-      ...(size == null ? {} : { search_context_size: size }),
       ...userLocation(place),
-      ...(allowed == null ? {} : { allowed_domains: allowed }),
-      ...(blocked == null ? {} : { blocked_domains: blocked }),
-      ...(access === undefined ? {} : { external_web_access: access }),
+      ...given({ search_context_size, allowed_domains, blocked_domains, external_web_access }),
     },
   }
 }
@@ -205,15 +193,7 @@ function sameFields(body: ItemsRequest, warnings: Warning[]): Partial<ChatReques
 function writeFormat(format: Schemas['ResponseTextFormat']): Schemas['ChatResponseFormat'] {
   if (format.type !== 'json_schema') return format
   const { type, name, description, schema, strict } = format
-  return {
-    type,
-    json_schema: {
-      name,
-      schema,
-      ...(description == null ? {} : { description }),
-      ...(strict == null ? {} : { strict }),
-    },
-  }
+  return { type, json_schema: { name, schema, ...given({ description, strict }) } }
 }
 
 /** Parameters of the chat API and their names in this API. */

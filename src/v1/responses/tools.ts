@@ -1,6 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest, OnlyNative } from '../../core/chat/chat.ts'
 import { GatewayError } from '../../core/error.ts'
+import { given } from '../../core/given.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { functionOf, unsent } from '../native-only.ts'
 import { otherTool, type ClientToolType } from './client-tools.ts'
@@ -36,7 +37,7 @@ export type Tools = {
   /** The tool that searches the web, if the request has it and the vendor may search. */
   search(): SearchTool | undefined
   /** Adds the tools of a list, whose parameter is `param`. */
-  add(tools: readonly Schemas['ResponseTool'][], param: string): void
+  add(tools: readonly Tool[], param: string, namespace?: string): void
   /** The vendor's name of a tool, which may be missing in the lists. */
   nameOf(call: { name: string; namespace?: string }): string
   /** The caller's name of a tool that the model called. */
@@ -53,7 +54,7 @@ const nameLengthMax = 64
 /** The function that models call for a picture. */
 export const imageFunction = 'image_generation'
 
-type Options = {
+export type ToolOptions = {
   /** Whether the vendor of the model takes custom tools; otherwise they become functions with one argument. */
   takesCustom: boolean
   /** Whether the image model with this name edits pictures. */
@@ -66,7 +67,7 @@ type Options = {
 }
 
 /** Collects tools. Throws a GatewayError if a tool has the name `image_generation` beside the hosted one. */
-export function toolTable(options: Options): Tools {
+export function toolTable(options: ToolOptions): Tools {
   const { takesCustom, editsImages, searchesOffline, warnings, lost } = options
   const list: Tools['list'] = []
   const params: string[] = []
@@ -99,21 +100,29 @@ export function toolTable(options: Options): Tools {
     push(writeImageFunction(settings, editsImages), param)
   }
   const addSearch = (settings: SearchTool['settings'], param: string) => {
-    if (settings.external_web_access === false && !searchesOffline) {
-      warnings.push(dropped(unsent + param, settings.type, noSearch))
-      return
-    }
+    const isLost = settings.external_web_access === false && !searchesOffline
+    if (isLost) return void warnings.push(dropped(unsent + param, settings.type, noSearch))
     if (search !== undefined) throw new GatewayError('invalid_value', onlyOneSearch, { param })
     search = { settings, param }
   }
   const addOther = (tool: Tool, param: string) => {
     const other = otherTool(tool, param)
     if (other === undefined) return void lost.push(dropped(unsent + param, tool.type, allTools))
-    const { client, warning } = other
-    if (warning !== undefined) warnings.push(warning)
+    if (other.warning !== undefined) warnings.push(other.warning)
     only ??= other.only
-    known.set(tool.type, { name: tool.type, isCustom: false, ...(client && { client }) })
+    known.set(tool.type, { name: tool.type, isCustom: false, ...given({ client: other.client }) })
     push(other.function, param)
+  }
+  const add: Tools['add'] = (tools, param, namespace) => {
+    // `addOther` takes tools of unknown types.
+    for (const [index, tool] of (tools as readonly Schemas['ResponseKnownTool'][]).entries()) {
+      const path = `${param}[${index}]`
+      if (tool.type === 'namespace') add(tool.tools, `${path}.tools`, tool.name)
+      else if (isSearchTool(tool)) addSearch(tool, path)
+      else if (tool.type === 'image_generation') addImages(tool, path)
+      else if (tool.type === 'function' || tool.type === 'custom') addNamed(tool, path, namespace)
+      else addOther(tool, path)
+    }
   }
   return {
     list,
@@ -123,27 +132,8 @@ export function toolTable(options: Options): Tools {
     nameOf,
     find: (name) => known.get(name) ?? { name, isCustom: false },
     paramOf: (index) => params[index] ?? 'tools',
-    add: (tools, param) => {
-      for (const { tool, path, namespace } of withoutNamespaces(tools, param)) {
-        if (isSearchTool(tool)) addSearch(tool, path)
-        else if (tool.type === 'image_generation') addImages(tool, path)
-        else if (tool.type === 'function' || tool.type === 'custom') addNamed(tool, path, namespace)
-        else addOther(tool, path)
-      }
-    },
+    add,
   }
-}
-
-type Listed = { tool: Schemas['ResponseKnownTool']; path: string; namespace?: string }
-
-function withoutNamespaces(tools: readonly Tool[], param: string): Listed[] {
-  // `addOther` takes tools of unknown types.
-  return (tools as readonly Listed['tool'][]).flatMap((tool, index): Listed[] => {
-    const path = `${param}[${index}]`
-    if (tool.type !== 'namespace') return [{ tool, path }]
-    const { name: namespace } = tool
-    return tool.tools.map((inner, at) => ({ tool: inner, path: `${path}.tools[${at}]`, namespace }))
-  })
 }
 
 /** Gives the names for vendors; `known` has those that are in use. */
@@ -197,7 +187,7 @@ export const defaultImageModel = 'auto'
 
 function writeImageFunction(
   { action = 'auto', model = defaultImageModel }: ImageTool['settings'],
-  editsImages: Options['editsImages'],
+  editsImages: ToolOptions['editsImages'],
 ): Tools['list'][number] {
   const prompt = { type: 'string', description: 'The whole image in words.' }
   const description = '`edit` changes the last images of the conversation.'
@@ -215,22 +205,14 @@ const making = 'Makes an image and shows it to the user.'
 const editing = 'Changes the last images of the conversation, and shows the result to the user.'
 
 function writeTool(tool: NamedTool, name: string, takesCustom: boolean): Tools['list'][number] {
-  const description = tool.description == null ? {} : { description: tool.description }
+  const { description } = tool
   if (tool.type === 'custom') {
     if (!takesCustom) return asFunction(tool, name)
-    const format = tool.format == null ? {} : { format: formatOf(tool.format) }
-    return { type: 'custom', custom: { name, ...description, ...format } }
+    const format = tool.format && formatOf(tool.format)
+    return { type: 'custom', custom: { name, ...given({ description, format }) } }
   }
   const { parameters, strict } = tool
-  return {
-    type: 'function',
-    function: {
-      name,
-      ...description,
-      ...(parameters == null ? {} : { parameters }),
-      ...(strict == null ? {} : { strict }),
-    },
-  }
+  return { type: 'function', function: { name, ...given({ description, parameters, strict }) } }
 }
 
 /** The chat API nests a grammar in an object of its own. */
