@@ -95,21 +95,15 @@ export class Hold {
     }
   }
 
-  /** Pictures that exceed the reserved memory get the memory of all other requests on top. */
-  #takeReserved(bytes: number): Refusal | undefined {
-    if (this.bytes + bytes > this.reserved + this.#ledger.bytesMax) return 'never'
-    this.growAnswer(bytes)
-    return undefined
-  }
-
   /** Takes bytes for accepted work, or returns the refusal when the whole budget is used up. */
   takeMore(bytes: number): Refusal | undefined {
     const ledger = this.#ledger
     if (this.#isReleased) return undefined
-    if (this.reserved > 0) return this.#takeReserved(bytes)
-    if (this.bytes + bytes > ledger.bytesMax) return 'never'
-    if (ledger.refusalAfterCuts(bytes, undefined, 1) === 'process') return 'process'
-    this.grow(bytes)
+    // Pictures that exceed the reserved memory get the memory of all other requests on top.
+    if (this.bytes + bytes > this.reserved + ledger.bytesMax) return 'never'
+    if (this.reserved > 0) this.growAnswer(bytes)
+    else if (ledger.refusalAfterCuts(bytes, undefined, 1) === 'process') return 'process'
+    else this.grow(bytes)
     return undefined
   }
 
@@ -119,7 +113,7 @@ export class Hold {
    */
   draw(bytes: number, go: () => void, refuse: () => void): AnswerDecision {
     if (this.#isReleased) return 'go'
-    if (this.reserved > 0) return this.#takeReserved(bytes) === undefined ? 'go' : 'refuse'
+    if (this.reserved > 0) return this.takeMore(bytes) === undefined ? 'go' : 'refuse'
     const decision = this.#ledger.decide(this, bytes)
     if (decision === 'wait') this.#ledger.wait({ hold: this, bytes, go, refuse })
     return decision

@@ -91,7 +91,8 @@ function openPart(stream: Dicer.PartStream, fail: (error: GatewayError) => void)
     try {
       // Dicer emits headers of this type.
       const head = readPartHead(headers as PartHeaders)
-      read = head.isFile && !head.inBase64 ? readFile(head, stream) : readText(head, stream, fail)
+      read =
+        head.isFile && !head.inBase64 ? readFile(head.name, stream) : readText(head, stream, fail)
     } catch (thrown) {
       // `readPartHead` throws only GatewayErrors.
       fail(thrown as GatewayError)
@@ -107,13 +108,9 @@ function openPart(stream: Dicer.PartStream, fail: (error: GatewayError) => void)
   }
 }
 
-function readFile(
-  { name }: Pick<PartHead, 'name'>,
-  stream: Dicer.PartStream,
-  beginning: readonly Buffer[] = [],
-): () => FormPart {
+function readFile(name: string, stream: Dicer.PartStream, begun: readonly Buffer[] = []) {
   const encoder = createBase64Encoder()
-  for (const piece of beginning) encoder.push(piece)
+  for (const piece of begun) encoder.push(piece)
   stream.on('data', encoder.push)
   return () => ({ name, base64: encoder.finish() })
 }
@@ -144,7 +141,7 @@ function readText(
     else fail(invalid(`'${name}' is longer than ${textBytesMax} bytes.`, name))
     if (!isBeginning || bytes < beginningBytes || isFile || !isPicture(pieces)) return
     stream.removeAllListeners('data')
-    readPicture = readFile({ name }, stream, pieces)
+    readPicture = readFile(name, stream, pieces)
     pieces = []
   })
   return () => {

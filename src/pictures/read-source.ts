@@ -25,12 +25,9 @@ export function createReadSources(
     let left = allBytesMax
     const spend = (bytes: number, param: string) => {
       left -= bytes
-      if (left < 0) {
-        throw tooLarge(
-          `The images of one request may have at most ${allBytesMax} bytes in total.`,
-          param,
-        )
-      }
+      if (left >= 0) return
+      const text = `The images of one request may have at most ${allBytesMax} bytes in total.`
+      throw tooLarge(text, param)
     }
     const siblings = new AbortController()
     const limit = { bytesMax: pictureBytesMax, signal: AbortSignal.any([signal, siblings.signal]) }

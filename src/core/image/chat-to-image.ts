@@ -27,23 +27,16 @@ export function conversationImages({ messages }: Pick<ChatRequest, 'messages'>):
   return messages.flatMap((message, index) => {
     const { content } = message
     const parts = Array.isArray(content) ? content : []
-    const own = parts.flatMap((part, place) =>
-      part.type === 'image_url'
-        ? [
-            {
-              address: part.image_url.url,
-              param: `messages[${index}].content[${place}].image_url.url`,
-            },
-          ]
-        : [],
-    )
     const made = message.role === 'assistant' ? (message.images ?? []) : []
+    const named = ({ url }: { url: string }, place: string): NamedAddress => ({
+      address: url,
+      param: `messages[${index}].${place}.image_url.url`,
+    })
     return [
-      ...own,
-      ...made.map(({ image_url: { url } }, place) => ({
-        address: url,
-        param: `messages[${index}].images[${place}].image_url.url`,
-      })),
+      ...parts.flatMap((part, place) =>
+        part.type === 'image_url' ? [named(part.image_url, `content[${place}]`)] : [],
+      ),
+      ...made.map((image, place) => named(image.image_url, `images[${place}]`)),
     ]
   })
 }
@@ -100,11 +93,7 @@ export function ignoredMessages(request: ChatRequest): Warning[] {
     return [
       ...warn('content', isRead ? undefined : said, unreadText),
       ...ignoredCalls(message).flatMap((name) => warn(name, 'called', unreadCalls)),
-      ...warn(
-        'name',
-        authorOf(message),
-        "The name of a message's author is not sent to image models.",
-      ),
+      ...warn('name', authorOf(message), unreadName),
       ...ignoredParts(message, path),
     ]
   })
@@ -112,6 +101,7 @@ export function ignoredMessages(request: ChatRequest): Warning[] {
 }
 
 const unreadCalls = 'Tool calls are not sent to image models.'
+const unreadName = "The name of a message's author is not sent to image models."
 const unreadText = 'Results of tools are not sent to image models.'
 
 function ignoredCalls(message: Message): string[] {
@@ -185,12 +175,11 @@ function promptTexts({ messages }: ChatRequest): PromptText[] {
   }
   const texts = messages
     .filter((message) => isSaid(message) && !isBlank(message))
-    .map((message) => ({ text: messageText(message), isInstruction: isInstruction(message) }))
+    .map((message) => {
+      const isInstruction = message.role === 'system' || message.role === 'developer'
+      return { text: messageText(message), isInstruction }
+    })
   return [...texts.filter((one) => one.isInstruction), ...texts.filter((one) => !one.isInstruction)]
-}
-
-function isInstruction({ role }: Message): boolean {
-  return role === 'system' || role === 'developer'
 }
 
 /** Whether the text of a message is part of the prompt. */

@@ -43,7 +43,14 @@ export function planImage(
   unlisted?: DescribedImages,
 ): { plan: ImagePlan; warnings: Warning[] } {
   const warnings: Warning[] = []
-  const subject = subjectOf(model, unlisted)
+  const { row, undescribed } = model
+  const { image, capabilities } = undescribed && unlisted !== undefined ? unlisted : row
+  const subject: Subject = {
+    id: row.id,
+    abilities: image ?? anyPicture,
+    can: (capability) => capabilities[capability] === true,
+    isOpen: undescribed && unlisted === undefined,
+  }
   const size = planSize(request, subject.abilities.size, subject.id, warnings)
   const plan: ImagePlan = {
     ...size,
@@ -63,16 +70,6 @@ export function requestFor(request: ImageRequest, plan: ImagePlan): ImageRequest
   const { prompt, sources } = request
   const { prompt: planned = prompt, sources: most = sources.length } = plan
   return { ...request, prompt: planned, sources: sources.slice(sources.length - most) }
-}
-
-function subjectOf({ row, undescribed }: Model, unlisted: DescribedImages | undefined): Subject {
-  const { image, capabilities } = undescribed && unlisted !== undefined ? unlisted : row
-  return {
-    id: row.id,
-    abilities: image ?? anyPicture,
-    can: (capability) => capabilities[capability] === true,
-    isOpen: undescribed && unlisted === undefined,
-  }
 }
 
 /** Abilities of a model without a description: settings are passed on without a check. */

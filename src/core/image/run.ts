@@ -110,14 +110,16 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const make = makerOf(options, splitConcurrency)
   try {
     await splitCalls(split, (count, index) =>
-      call.tryRoutes(selection, (route, headers) => make(route, { count, index }, headers), {
-        deadline,
-      }),
+      call.tryRoutes(
+        selection,
+        (route, traceHeaders) => make(route, { count, index, traceHeaders }),
+        { deadline },
+      ),
     )
   } catch (error) {
     // After a failure the list has gaps.
-    for (const one of Object.values(answers)) {
-      one.made.spent = spentOn(one.value, options, one.route)
+    for (const { made, value, route } of Object.values(answers)) {
+      made.spent = spentOn(value, options, route)
     }
     throw error
   }
@@ -138,15 +140,8 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
     bytes: pictures.reduce((sum, { base64 }) => sum + piecesLength(base64), 0),
     warnings: [
       ...morePictures(request, pictures.length),
-      ...otherSize(
-        request,
-        plan,
-        values.map((one) => one.first),
-      ),
-      ...lostCredentials(
-        request,
-        values.map((one) => one.lostFor),
-      ),
+      ...otherSize(request, plan, values),
+      ...lostCredentials(request, values),
     ],
   }
 }
@@ -162,20 +157,15 @@ function deadlineOfSiblings({ deadline }: Pick<Call, 'deadline'>): Siblings {
   return { deadline: { ...deadline, signal }, onFailure }
 }
 
-type Part = Pick<ImageCall, 'count' | 'index'>
+type Part = Pick<ImageCall, 'count' | 'index' | 'traceHeaders'>
 
 /** Returns a function that makes and converts a part of the pictures at one route. */
 function makerOf(options: Options, concurrency: number) {
   const { request, planOf, call } = options
   const { hold, deadline, allowRepeat } = call
-  return async (
-    route: Route,
-    part: Part,
-    traceHeaders: ImageCall['traceHeaders'],
-  ): Promise<Made> => {
+  return async (route: Route, part: Part): Promise<Made> => {
     const plan = planOf(route)
-    const idempotencyKey = call.nextVendorKey()
-    const callOptions = { idempotencyKey, traceHeaders, hold, signal: deadline.signal }
+    const callOptions = { idempotencyKey: call.nextVendorKey(), hold, signal: deadline.signal }
     let made: Made | undefined
     try {
       const asked = { request, plan, target: route, ...part, ...callOptions }
@@ -187,9 +177,7 @@ function makerOf(options: Options, concurrency: number) {
     } catch (thrown) {
       const error = made ? afterSpending(thrown, usageOf(made.result)) : thrown
       if (!(error instanceof ProviderFailure)) throw error
-      if (error.spent !== undefined) {
-        error.spent.picture ??= spentOn(made, options, route).picture
-      }
+      if (error.spent) error.spent.picture ??= spentOn(made, options, route).picture
       // A picture that the vendor may have made and charged is not requested again.
       throw error.wasSent && error.mayBeCharged && error.kind !== 'cancelled' && !allowRepeat
         ? new UnknownOutcome(error)
@@ -216,9 +204,8 @@ async function finishEach(made: Made, plan: ImagePlan, { parts, call }: Options)
 function spentOn(made: Made | undefined, { request, planOf }: Options, route: Route) {
   const plan = planOf(route)
   const picture = made === undefined ? plannedTraits(plan) : traits(plan, made.first)
-  const referenceImages = request.sources.length
   const usage = made ? usageOf(made.result) : noUsage
-  return { usage, picture: { ...picture, referenceImages } }
+  return { usage, picture: { ...picture, referenceImages: request.sources.length } }
 }
 
 /** The requested settings that the answer reports unless the vendor reports others. */
@@ -252,34 +239,28 @@ function morePictures({ n }: ImageRequest, made: number): Warning[] {
 function otherSize(
   { size, aspectRatio }: ImageRequest,
   { askedPixels, targetPixels, vendorPixels }: ImagePlan,
-  made: readonly Pixels[],
+  made: readonly Made[],
 ): Warning[] {
   // Nothing to report if no exact size was requested, or a resize was reported already.
   const promised = askedPixels ?? (aspectRatio === undefined ? undefined : vendorPixels)
   if (promised === undefined || targetPixels !== undefined) return []
   const asked = pixelsText(promised)
-  const other = made.find((picture) => pixelsText(picture) !== asked)
-  if (other === undefined) return []
-  const applied = pixelsText(other)
+  const applied = made.map(({ first }) => pixelsText(first)).find((size) => size !== asked)
+  if (applied === undefined) return []
   const then = size === undefined ? '' : ', which was scaled or cropped to fit'
   const reason = `The provider was asked for ${asked} but made ${applied}${then}.`
   return [{ param: size === undefined ? 'image_size' : 'size', requested: asked, applied, reason }]
 }
 
-const requested = {
-  size: ({ size }: ImageRequest) => size,
-  output_format: ({ outputFormat }: ImageRequest) => outputFormat,
-  output_compression: ({ outputCompression }: ImageRequest) => outputCompression,
-}
-
 /** A warning when the gateway converted a signed picture. */
 function lostCredentials(
-  request: ImageRequest,
-  lostFor: readonly FinishedPicture['credentialsLostFor'][],
+  { size, outputFormat, outputCompression }: ImageRequest,
+  made: readonly Made[],
 ): Warning[] {
-  const param = lostFor.find((one) => one !== undefined)
+  const param = made.find(({ lostFor }) => lostFor !== undefined)?.lostFor
   if (param === undefined) return []
-  const value = requested[param](request)
+  const asked = { size, output_format: outputFormat, output_compression: outputCompression }
+  const value = asked[param]
   const reason =
     'The conversion removed the content credentials (C2PA), the signature of the vendor. Leave this parameter out to get the picture unchanged.'
   return [{ param, requested: value, applied: value, reason }]

@@ -164,7 +164,7 @@ export function createCallRepair(texts: VendorTexts, tools: Tools): CallRepair {
     const existing = callOfPiece(piece, calls, called)
     if (existing !== undefined) return readPieceOf(existing, piece, given)
     if (calls.length >= callsMax) malformed()
-    const call = newCall(piece)
+    const call: Call = { ...newCall, vendorId: piece['id'], isCustom: isCustom(piece) }
     // The name of a call is complete when another call begins.
     const earlier = calls.filter((one) => one.index === undefined && one.name !== '').map(start)
     called.set(piece['index'] ?? calls.length, call)
@@ -209,17 +209,7 @@ export function createCallRepair(texts: VendorTexts, tools: Tools): CallRepair {
   }
 }
 
-function newCall(piece: Members): Call {
-  return {
-    index: undefined,
-    vendorId: piece['id'],
-    name: '',
-    text: '',
-    extra: undefined,
-    hasArguments: false,
-    isCustom: isCustom(piece),
-  }
-}
+const newCall = { index: undefined, name: '', text: '', extra: undefined, hasArguments: false }
 
 /** Adds a piece to a held call. Some vendors split the name, others repeat it or what has arrived of it. */
 function hold(call: Call, piece: Members, text: string): void {
