@@ -12,16 +12,14 @@ export type InputSchema = {
   anyOf?: readonly InputSchema[]
 }
 
-/** Arguments in the types of the schema, and the paths of members that the schema does not have. */
-type ReadArguments = { input: object; ignored: string[] }
-
 /**
  * Reads the arguments of a call as clients mean them (docs/tool-protocol.md#arguments-of-clients): JSON in a string where the
  * schema has another type is parsed; null and, for an optional argument, an empty string mean absent; unknown members
  * are left out. A name that is near a known one stays, and the check refuses it: it may be a misspelt option that
  * changes what the caller pays for.
  */
-export function readArguments(given: object, schema: InputSchema): ReadArguments {
+export function readArguments(given: object, schema: InputSchema) {
+  /** The paths of members that the schema does not have. */
   const ignored: string[] = []
   return { input: readObject(given, schema, { path: '', ignored }), ignored }
 }
@@ -39,11 +37,10 @@ function read(value: unknown, schema: InputSchema, place: Place): unknown {
   }
   const chosen = fitting.find((choice) => isOfKind(value, choice)) ?? fitting[0]
   if (chosen === undefined) return value
-  if (Array.isArray(value) && chosen.items !== undefined) {
-    const { items } = chosen
-    return value.map((one, index) =>
-      read(one, items, { ...place, path: `${place.path}[${index}]` }),
-    )
+  const { items } = chosen
+  if (Array.isArray(value) && items !== undefined) {
+    const { path } = place
+    return value.map((one, at) => read(one, items, { ...place, path: `${path}[${at}]` }))
   }
   return type === 'object' ? readObject(value as object, chosen, place) : value
 }

@@ -5,6 +5,7 @@ import {
   announcementLengthMax,
 } from './announcement.ts'
 import { randomUUID } from 'node:crypto'
+import { jsonObject } from '../core/json-object.ts'
 import type { Redis } from './redis.ts'
 
 /**
@@ -91,11 +92,5 @@ function publish(
 type Envelope = { from?: unknown; announcement?: unknown }
 
 function parse(text: string): Envelope | undefined {
-  if (text.length > announcementLengthMax) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
+  return text.length > announcementLengthMax ? undefined : jsonObject(text)
 }

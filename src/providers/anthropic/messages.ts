@@ -9,8 +9,8 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import type { components } from '../../../generated/types.ts'
 import { readDataUrl } from '../../bytes/base64.ts'
+import { jsonObject } from '../../core/json-object.ts'
 import { dropped, type Target } from '../../core/model.ts'
-import { isMembers } from '../wire/any-json.ts'
 import { callIdFor } from '../wire/call-id.ts'
 import type { Notes } from '../wire/fields.ts'
 import {
@@ -233,13 +233,7 @@ function blocksOfCall(
 
 /** The arguments as an object, `{}` for an empty text; undefined for any other JSON or text. */
 function parseArguments(text: string): object | undefined {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    return isMembers(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  return text.trim() === '' ? {} : jsonObject(text)
 }
 
 function resultOf(

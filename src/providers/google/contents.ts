@@ -1,6 +1,7 @@
 import type { Blob, Content, Part } from '@google/genai'
 import type { components } from '../../../generated/types.ts'
 import { readDataUrl } from '../../bytes/base64.ts'
+import { jsonObject } from '../../core/json-object.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import { membersOf } from '../wire/any-json.ts'
 import type { Notes } from '../wire/fields.ts'
@@ -163,7 +164,7 @@ function imageOf(
 function callOf(call: ToolCall, index: number, place: Place): Part[] {
   const { path, upstreamModel, provider, notes } = place
   const { name, arguments: text } = call.function
-  const args = parseObject(text.trim() === '' ? '{}' : text)
+  const args = jsonObject(text.trim() === '' ? '{}' : text)
   if (args === undefined) {
     const param = `${path}.tool_calls[${index}].function.arguments`
     const message = 'The arguments are not a JSON object.'
@@ -205,19 +206,8 @@ function resultOf(message: ToolMessage, { path, upstreamModel, names, notes }: P
     else if (inlineData !== undefined) shown.push({ inlineData })
   }
   const text = texts.join('\n')
-  const answer = { name, response: parseObject(text) ?? { result: text } }
+  const answer = { name, response: jsonObject(text) ?? { result: text } }
   if (!newer.test(upstreamModel)) return [{ functionResponse: answer }, ...shown]
   const parts = shown.length === 0 ? {} : { parts: shown }
   return [{ functionResponse: { id: message.tool_call_id, ...answer, ...parts } }]
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-    // Any object can be read as a record of unknown values.
-    return value as Record<string, unknown>
-  } catch {
-    return undefined
-  }
 }

@@ -4,6 +4,7 @@ import type { NativeAnswer } from '../../core/chat/chat.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces } from '../../core/chat/ordered-pieces.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
+import { jsonObject } from '../../core/json-object.ts'
 import { citationsOf, searchBlocks } from './search-blocks.ts'
 
 type Schemas = components['schemas']
@@ -205,13 +206,5 @@ export function blocksOf(events: readonly MessageEvent[]): Schemas['MessageAnswe
 
 /** Arguments that are not an object are sent as Anthropic's clients send invalid JSON. */
 function inputOf(text: string): Record<string, unknown> {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    // A JSON object is a record of unknown values.
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Record<string, unknown>) : { INVALID_JSON: text }
-  } catch {
-    return { INVALID_JSON: text }
-  }
+  return text.trim() === '' ? {} : (jsonObject(text) ?? { INVALID_JSON: text })
 }

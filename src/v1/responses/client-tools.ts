@@ -1,4 +1,5 @@
 import type { components } from '../../../generated/types.ts'
+import { jsonObject } from '../../core/json-object.ts'
 import { functionOf, nativeOnly, vendorRuns, type Native } from '../native-only.ts'
 import forms from './client-tools.json' with { type: 'json' }
 import { isKnownItem, itemPrefixes, type OutputItem, type Place } from './item.ts'
@@ -31,7 +32,7 @@ export function writeClientCall(
   { index, suffix, emit }: Place,
 ): OutputItem | undefined {
   const { member, parameters, more, fixed }: Form = forms[type]
-  const args = objectIn(json)
+  const args = jsonObject(json)
   const fits = (name: string) => typeOf(args?.[name]) === parameters.properties[name]?.type
   if (args === undefined || !parameters.required.every(fits)) return undefined
   const call = { id: `${itemPrefixes[`${type}_call`]}_${suffix}`, call_id: callId }
@@ -42,16 +43,6 @@ export function writeClientCall(
   })
   // The members fit the type, as the table shows.
   return { ...item, status: 'completed' } as unknown as OutputItem
-}
-
-/** The members of a JSON object; undefined for other texts. */
-export function objectIn(json: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(json)
-    return typeof value === 'object' && value !== null ? { ...value } : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** What a request gets for a tool that is no function; the function of a native tool is not sent. */

@@ -8,6 +8,7 @@ import type { Gateway } from '../../core/gateway.ts'
 import type { ExtractedTexts, ImageResult, Picture } from '../../core/image/image.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import type { ImageInputs } from '../../core/image/work.ts'
+import { jsonObject } from '../../core/json-object.ts'
 import { addUsage, noUsage, type Usage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import { nameOnce, type CheckedTool, type Wish } from './image-tool.ts'
@@ -141,13 +142,11 @@ function formOf(picture: Picture, { quality, background, prompt }: About, hold: 
   }
 }
 
-type Around = Pick<Options, 'tool' | 'texts'>
-
 /** The images to edit: the latest of this response, or the last of the conversation. */
 function inputsOf(
   { isEdit }: Wish,
   latest: Picture | undefined,
-  { tool, texts }: Around,
+  { tool, texts }: Pick<Options, 'tool' | 'texts'>,
 ): ImageInputs {
   if (!isEdit) return {}
   if (latest === undefined) return { addresses: tool.shown, texts }
@@ -183,11 +182,7 @@ function failedForm(thrown: GatewayError, nameOf: Options['nameOf']) {
 }
 
 function readArguments({ function: { arguments: text } }: HostedCall): Wish | undefined {
-  try {
-    const { prompt, action } = JSON.parse(text) as { prompt?: unknown; action?: unknown }
-    if (typeof prompt !== 'string' || prompt.trim() === '') return undefined
-    return { prompt, isEdit: action === 'edit' }
-  } catch {
-    return undefined
-  }
+  const { prompt, action } = jsonObject(text) ?? {}
+  if (typeof prompt !== 'string' || prompt.trim() === '') return undefined
+  return { prompt, isEdit: action === 'edit' }
 }

@@ -1,5 +1,6 @@
 import type { components } from '../../../generated/types.ts'
-import { objectIn, writeClientCall, type ClientToolType } from './client-tools.ts'
+import { jsonObject } from '../../core/json-object.ts'
+import { writeClientCall, type ClientToolType } from './client-tools.ts'
 import { itemPrefixes, type Open, type OutputItem, type Place } from './item.ts'
 import { inputArgument } from './tools.ts'
 
@@ -7,16 +8,8 @@ type Schemas = components['schemas']
 type Called = { callId: string; name: string; namespace?: string }
 
 const callForms = {
-  function: {
-    type: 'function_call',
-    member: 'arguments',
-    event: 'response.function_call_arguments',
-  },
-  custom: {
-    type: 'custom_tool_call',
-    member: 'input',
-    event: 'response.custom_tool_call_input',
-  },
+  function: { type: 'function_call', member: 'arguments', event: 'function_call_arguments' },
+  custom: { type: 'custom_tool_call', member: 'input', event: 'custom_tool_call_input' },
 } as const
 
 /** Begins the item of a call. */
@@ -35,11 +28,11 @@ export function openCall(kind: keyof typeof callForms, { callId, name, namespace
       kind: 'call',
       add: (delta) => {
         text += delta
-        if (delta !== '') emit(`${event}.delta`, { ...at, delta })
+        if (delta !== '') emit(`response.${event}.delta`, { ...at, delta })
       },
       end: (status) => {
         const named = kind === 'function' ? { name } : {}
-        emit(`${event}.done`, { ...at, ...named, [member]: text })
+        emit(`response.${event}.done`, { ...at, ...named, [member]: text })
         return itemOf(status)
       },
     }
@@ -70,6 +63,6 @@ export function openWrapped({ client, ...called }: Called & { client?: ClientToo
 
 /** The input in the arguments of a wrapped custom tool; the arguments as they are if they have none. */
 function inputIn(json: string): string {
-  const input = objectIn(json)?.[inputArgument]
+  const input = jsonObject(json)?.[inputArgument]
   return typeof input === 'string' ? input : json
 }
