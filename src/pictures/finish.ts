@@ -97,14 +97,12 @@ export function createConversion(pixelQueue: Queue, bytesMax: number): Conversio
         throw new ProviderFailure('malformed', text)
       }
       const bytes = conversionBytes(picture, shapeAfter(picture, plan))
-      const work = async () => {
-        try {
-          return await convert(picture, plan)
-        } catch (cause) {
-          const message = "The provider's picture cannot be read."
-          throw new ProviderFailure('malformed', message, { cause })
-        }
-      }
+      const work = () =>
+        convert(picture, plan).catch((cause: unknown) => {
+          throw new ProviderFailure('malformed', "The provider's picture cannot be read.", {
+            cause,
+          })
+        })
       // The picture is paid for, so its conversion waits in any case.
       const converted = await pixelQueue.run(work, { bytes, signal, mustWait: true })
       const isSigned = hasContentCredentials(picture)

@@ -31,10 +31,7 @@ export function editOf(
     if (field === undefined) return `images[${index}].image_url`
     return images.length === 1 ? field : `${field}[${index}]`
   }
-  const addresses = images.map(({ image_url: address }, index) => ({
-    address,
-    param: nameAt(index),
-  }))
+  const addresses = images.map((one, index) => ({ address: one.image_url, param: nameAt(index) }))
   return { request: imageRequest(body), inputs: { addresses, param: field ?? 'images' } }
 }
 

@@ -51,7 +51,7 @@ export function planSize(
   if (size === undefined || size === 'auto') return planDefault(rule)
   const asked = readPixels(size)
   if (asked.width * asked.height > pixelsMax) throw tooLarge(asked, rule, model)
-  const plan = nearest(asked, rule, model)
+  const plan = nearest[rule.kind](asked, rule, model)
   const made = plan.vendorPixels
   if (made !== undefined && pixelsText(made) === size) return plan
   warnings.push({ param: 'size', requested: size, ...adjustment(asked, plan, model) })
@@ -138,17 +138,13 @@ function nominalPixels(sizeClass: string, ratio: string): Pixels {
   return { width: side * Math.sqrt(across / down), height: side * Math.sqrt(down / across) }
 }
 
-function nearest(asked: Pixels, rule: SizeRule, model: string): SizePlan {
-  switch (rule.kind) {
-    case 'list':
-      return nearestOfList(asked, rule, model)
-    case 'classes':
-      return nearestClass(asked, rule, model)
-    case 'free':
-      return nearestFree(asked, rule, model)
-    case 'none':
-      return {}
-  }
+type Nearest = (asked: Pixels, rule: SizeRule, model: string) => SizePlan
+
+const nearest: Readonly<Record<SizeRule['kind'], Nearest>> = {
+  list: nearestOfList,
+  classes: nearestClass,
+  free: nearestFree,
+  none: () => ({}),
 }
 
 /** The candidate of the closest ratio: the smallest that covers the requested size, else the largest. */
