@@ -120,12 +120,8 @@ export async function removeResponses(
   for (;;) {
     const rows = await next()
     if (rows.length === 0) return
-    await store.commit(
-      removal(
-        store.db,
-        rows.map(({ id }) => id),
-      ),
-    )
+    const ids = rows.map(({ id }) => id)
+    await store.commit(removal(store.db, ids))
   }
 }
 

@@ -29,17 +29,11 @@ export function checkConversation(request: ChatRequest): void {
   const { messages, response_format: format } = request
   checkToolChoice(request)
   if (!messages.some(saysSomething)) {
-    const at = Math.max(
-      0,
-      messages.findLastIndex(({ role }) => role === 'user'),
-    )
-    throw new GatewayError(
-      'invalid_value',
-      'The messages have no content. Add a text to this one.',
-      {
-        param: `messages[${at}].content`,
-      },
-    )
+    const last = messages.findLastIndex(({ role }) => role === 'user')
+    const text = 'The messages have no content. Add a text to this one.'
+    throw new GatewayError('invalid_value', text, {
+      param: `messages[${Math.max(0, last)}].content`,
+    })
   }
   checkDocuments(messages)
   orderToolResults(messages)
@@ -106,9 +100,7 @@ function checkName(name: string, names: readonly string[], { param, list }: List
   const shown = names.slice(0, namesShownMax).map((one) => one.slice(0, nameShownCharactersMax))
   const known = shown.length === 0 ? 'The list is empty.' : `The list has: ${shown.join(', ')}.`
   const unknown = name.slice(0, nameShownCharactersMax)
-  throw new GatewayError('invalid_value', `'${unknown}' is not in \`${list}\`. ${known}`, {
-    param,
-  })
+  throw new GatewayError('invalid_value', `'${unknown}' is not in \`${list}\`. ${known}`, { param })
 }
 
 /** Whether a message has content other than white space. */

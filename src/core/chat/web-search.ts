@@ -1,4 +1,5 @@
 import type { components } from '../../../generated/types.ts'
+import { given } from '../given.ts'
 import { searchesMax } from '../money/upper-cost.ts'
 import type { ChatRequest } from './chat.ts'
 
@@ -17,7 +18,6 @@ export function userLocation(
 ): Pick<Schemas['WebSearchOptions'], 'user_location'> {
   if (place == null) return {}
   const { city, country, region, timezone } = place
-  const members = Object.entries({ city, country, region, timezone })
-  const approximate = Object.fromEntries(members.filter(([, value]) => value != null))
+  const approximate = given({ city, country, region, timezone })
   return { user_location: { type: 'approximate', approximate } }
 }

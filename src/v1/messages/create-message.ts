@@ -45,10 +45,7 @@ export function createMessage(options: MessageOptions): Operation<'createMessage
   return async (call) => {
     const { asked, request, warnings, nameOf, explain, ...read } = readCall(call, options)
     const context = contextOf(call, 'messages', warnings)
-    const native: NativeRequest | undefined = read.native && {
-      ...read.native,
-      isTranslatable: !context.strict,
-    }
+    const native = read.native && { ...read.native, isTranslatable: !context.strict }
     const { requestId } = call
     const writer = messageWriter({
       showsThinking: showsThinking(asked.thinking),

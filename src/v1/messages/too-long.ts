@@ -30,19 +30,14 @@ export function asTooLong(
   // A prompt that is too long has more tokens than its limit.
   const limit = Math.min(...countsIn(named))
   const most = limit === Infinity ? model?.row.context_window : limit
-  const asked = Math.max(
-    ...countsIn(message.match(count) ?? []).filter((one) => one > (most ?? 0)),
-    0,
-  )
+  const counts = countsIn(message.match(count) ?? [])
+  const asked = Math.max(...counts.filter((one) => one > (most ?? 0)), 0)
   const text =
     most === undefined
       ? `prompt is too long. ${message}`
       : `prompt is too long: ${asked || Math.max(estimateInput(request), most + 1)} tokens > ${most} maximum`
-  return new GatewayError('context_length_exceeded', text, {
-    cause,
-    progress,
-    param: param ?? undefined,
-  })
+  const about = { cause, progress, param: param ?? undefined }
+  return new GatewayError('context_length_exceeded', text, about)
 }
 
 function countsIn(numbers: readonly string[]): number[] {

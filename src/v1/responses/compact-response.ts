@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Warning } from '../../core/model.ts'
@@ -34,7 +33,7 @@ export function compactResponse(
       const made = output.findLast((item) => item.type === 'compaction')
       if (made === undefined || usage === null) throw noSummary()
       const items = [...restoreBase64(input, texts, hold), made]
-      const kept = items.filter(currentIn(items)).map((item) => withId(item, newId()))
+      const kept = items.filter(currentIn(items)).map((item) => withId(item))
       const json: Schemas['CompactedResponse'] = {
         id,
         object: 'response.compaction',
@@ -49,8 +48,6 @@ export function compactResponse(
     }
   }
 }
-
-const newId = () => randomUUID().replaceAll('-', '')
 
 function unsupported(param: string): GatewayError {
   const text = `A compaction has no '${param}'. Send an item \`compaction_trigger\` to /v1/responses.`

@@ -90,7 +90,7 @@ function writer({ caller, hold, texts }: Call, { before, given, responses, clock
   /** The ids of items that have none, the same at the begin of a response and at its end. */
   const ids = new Map<number, string>()
   const idAt = (index: number) => {
-    const id = ids.get(index) ?? randomUUID().replaceAll('-', '')
+    const id = ids.get(index) ?? newItemId()
     ids.set(index, id)
     return id
   }
@@ -180,9 +180,8 @@ function referenceIn(input: ResponseRequest['input']): string | undefined {
 }
 
 type TypedItem = components['schemas']['ResponseTypedItem']
-type Reference = components['schemas']['ResponseItemReference']
 
-function isReference(item: InputItem): item is Reference {
+function isReference(item: InputItem): item is components['schemas']['ResponseItemReference'] {
   return 'type' in item && item.type === 'item_reference'
 }
 
@@ -237,8 +236,10 @@ async function resolved(
   })
 }
 
+const newItemId = () => randomUUID().replaceAll('-', '')
+
 /** The stored form of an item: with an id, and a message with a list of parts, as clients expect it. */
-export function withId(given: InputItem, newId: string): StoredItem {
+export function withId(given: InputItem, newId = newItemId()): StoredItem {
   // Items of unknown types have no message either.
   const item = ('type' in given ? given : { type: 'message', ...given }) as TypedItem
   const id = item.id ?? `${itemPrefixes[item.type] ?? 'item'}_${newId}`

@@ -160,11 +160,9 @@ function continued(request: ChatRequest, { turn, results, isLast }: Answered): C
   const messages: ChatRequest['messages'] = [
     ...request.messages,
     turn.message,
-    ...[...results].map(([{ id }, content]) => ({
-      role: 'tool' as const,
-      tool_call_id: id,
-      content,
-    })),
+    ...results.entries().map(([{ id }, content]) => {
+      return { role: 'tool' as const, tool_call_id: id, content }
+    }),
   ]
   const others = withoutImages(tools)
   // Vendors refuse a conversation with calls if the request has no tools.

@@ -9,9 +9,7 @@ type Schemas = components['schemas']
 type Options = { storedResponses: StoredResponses; backgroundCalls: BackgroundCalls }
 
 /** GET /v1/responses/{response_id} */
-export function retrieveResponse({
-  storedResponses,
-}: Pick<Options, 'storedResponses'>): Operation<'retrieveResponse'> {
+export function retrieveResponse({ storedResponses }: Options): Operation<'retrieveResponse'> {
   return async ({ path: { response_id: id }, query, caller, hold }) => {
     if (query.stream) {
       const text = 'A stored response is not streamed again. Leave out `stream`.'
