@@ -1,6 +1,6 @@
 import type { Hold } from '../bytes/budget.ts'
 import type { Caller } from '../core/caller.ts'
-import { GatewayError, memoryError } from '../core/error.ts'
+import { GatewayError, assertTaken } from '../core/error.ts'
 import { clocksDifferMaxMs } from '../core/time.ts'
 import type { StoredItem, StoredResponse, StoredResponses } from '../core/stored-responses.ts'
 import type { Encryption } from '../storage/encryption.ts'
@@ -274,8 +274,7 @@ async function findItems(
 
 /** Reserves memory for content of this size. Throws a GatewayError. */
 function take(hold: Hold, bytes: number): void {
-  const refusal = hold.take(copies * bytes)
-  if (refusal !== undefined) throw memoryError(refusal)
+  assertTaken(hold.take(copies * bytes))
 }
 
 /** Binds a ciphertext to its row. */

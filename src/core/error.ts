@@ -144,29 +144,30 @@ export function toGatewayError(thrown: unknown): GatewayError {
   })
 }
 
-const retryAfterSeconds = 1
+const memoryRefusals: Readonly<Record<Refusal, readonly [ErrorCode, string]>> = {
+  account: [
+    'rate_limit_exceeded',
+    "The requests of this account use its share of the gateway's memory. Try again when some have ended.",
+  ],
+  process: [
+    'overloaded',
+    'The gateway has no free memory for this request. Try again in a moment.',
+  ],
+  never: [
+    'request_too_large',
+    'The request needs more memory than one request may use. Send a smaller request.',
+  ],
+}
 
 /** The error of a request when no memory can be reserved for it (docs/behaviour.md#memory). */
 export function memoryError(refusal: Refusal): GatewayError {
-  switch (refusal) {
-    case 'account':
-      return new GatewayError(
-        'rate_limit_exceeded',
-        "The requests of this account use its share of the gateway's memory. Try again when some have ended.",
-        { retryAfterSeconds },
-      )
-    case 'process':
-      return new GatewayError(
-        'overloaded',
-        'The gateway has no free memory for this request. Try again in a moment.',
-        { retryAfterSeconds },
-      )
-    case 'never':
-      return new GatewayError(
-        'request_too_large',
-        'The request needs more memory than one request may use. Send a smaller request.',
-      )
-  }
+  const [code, text] = memoryRefusals[refusal]
+  return new GatewayError(code, text, refusal === 'never' ? {} : { retryAfterSeconds: 1 })
+}
+
+/** Throws the error of memory that was refused. */
+export function assertTaken(refusal: Refusal | undefined): void {
+  if (refusal !== undefined) throw memoryError(refusal)
 }
 
 /** Why the store refuses an operation of an OAuth client. */

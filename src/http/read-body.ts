@@ -10,7 +10,7 @@ import {
   type Pieces,
 } from '../bytes/pieces.ts'
 import { noTexts, type ExtractedTexts } from '../core/image/image.ts'
-import { memoryError } from '../core/error.ts'
+import { assertTaken } from '../core/error.ts'
 import { assertValid } from './check-error.ts'
 import { fieldsOf, formPartsSink, type FormPart, type FormReading } from './read-form.ts'
 import { checkMediaType, isForm, receive, type BodyLimits, type Sink } from './receive.ts'
@@ -73,8 +73,7 @@ const parsedBytesMin = 16_384
  */
 function holdParsed(pieces: Pieces, hold: Hold): void {
   const bytes = piecesLength(pieces)
-  const refusal = bytes < parsedBytesMin ? undefined : hold.takeMore(2 * bytes)
-  if (refusal !== undefined) throw memoryError(refusal)
+  assertTaken(bytes < parsedBytesMin ? undefined : hold.takeMore(2 * bytes))
 }
 
 function readJson(body: Pieces, hold: Hold): ReadBody {
@@ -124,8 +123,7 @@ async function receiveForm(
     (sum, part) => sum + ('base64' in part ? piecesLength(part.base64) : 0),
     0,
   )
-  const refusal = hold.takeMore(Math.ceil(characters / 4))
-  if (refusal !== undefined) throw memoryError(refusal)
+  assertTaken(hold.takeMore(Math.ceil(characters / 4)))
   return { parts }
 }
 
@@ -200,7 +198,6 @@ function textOf(url: string, texts: ExtractedTexts, hold: Hold): string {
   const start = url.indexOf(',') + 1
   const text = texts.get(url.slice(start))
   if (text === undefined) return url
-  const refusal = hold.takeMore(3 * piecesLength(text))
-  if (refusal !== undefined) throw memoryError(refusal)
+  assertTaken(hold.takeMore(3 * piecesLength(text)))
   return url.slice(0, start) + joinPieces(text).toString('latin1')
 }

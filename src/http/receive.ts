@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { Peer } from '../bytes/memory-ledger.ts'
 import type { Hold } from '../bytes/budget.ts'
 import { unpackers } from '../bytes/unpackers.ts'
-import { GatewayError, memoryError } from '../core/error.ts'
+import { GatewayError, assertTaken, memoryError } from '../core/error.ts'
 
 export type BodyLimits = {
   requestBytesMax: number
@@ -42,8 +42,7 @@ export function receive<T>(
   if (announced > bytesMax) throw tooLarge(bytesMax)
   // The client may have disconnected before the listeners below are set.
   if (request.destroyed) throw new ClientLeft()
-  const refusal = hold.take(announced)
-  if (refusal !== undefined) throw memoryError(refusal)
+  assertTaken(hold.take(announced))
   const stream = unpacked(request, bytesMax)
   return new Promise((resolve, fail) => {
     let bytes = 0

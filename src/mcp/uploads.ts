@@ -14,7 +14,7 @@ import {
 import { basename, join } from 'node:path'
 import { decodeBase64 } from '../bytes/base64.ts'
 import type { CallContext } from '../core/caller.ts'
-import { GatewayError, memoryError } from '../core/error.ts'
+import { GatewayError, assertTaken } from '../core/error.ts'
 import type { NamedAddress, Picture } from '../core/image/image.ts'
 import { pictureBytesMax } from '../core/image/picture.ts'
 import { splitName, type SplitName } from './file-name.ts'
@@ -96,8 +96,7 @@ export function createUploads(
           throw new GatewayError('request_too_large', text, { param })
         }
         // Memory for the bytes, their base64, and the request to the provider.
-        const refusal = hold.takeMore(size * 4)
-        if (refusal !== undefined) throw memoryError(refusal)
+        assertTaken(hold.takeMore(size * 4))
         return await file.readFile()
       } finally {
         await file.close()

@@ -1,6 +1,6 @@
 import { createBase64Encoder, decodedLength, encodedBytes } from '../bytes/base64.ts'
 import type { Pieces } from '../bytes/pieces.ts'
-import { GatewayError, memoryError } from '../core/error.ts'
+import { GatewayError, assertTaken } from '../core/error.ts'
 import {
   noTexts,
   type ImageSource,
@@ -35,8 +35,7 @@ export function createReadSources(
       const encoder = createBase64Encoder()
       const push = (piece: Buffer) => {
         spend(piece.length, param)
-        const refusal = hold.take(encodedBytes(piece))
-        if (refusal !== undefined) throw memoryError(refusal)
+        assertTaken(hold.take(encodedBytes(piece)))
         encoder.push(piece)
       }
       try {

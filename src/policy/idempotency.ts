@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { piecesLength } from '../bytes/pieces.ts'
 import type { Caller } from '../core/caller.ts'
 import { clocksDifferMaxMs } from '../core/time.ts'
-import { GatewayError, memoryError } from '../core/error.ts'
+import { GatewayError, assertTaken } from '../core/error.ts'
 import { repeatHeader } from '../core/failure.ts'
 import type { Claim, Claimed, ClaimKey, KeyedRequest } from '../core/recall/idempotency.ts'
 import { hasEnded, processName } from '../storage/process-name.ts'
@@ -190,8 +190,7 @@ function assertSame(row: Row, { operation, fingerprint, caller }: KeyedRequest):
 }
 
 async function answerOf(row: Row, { hold }: KeyedRequest, { answerStore }: Parts) {
-  const refusal = hold.take(row.body_bytes)
-  if (refusal !== undefined) throw memoryError(refusal)
+  assertTaken(hold.take(row.body_bytes))
   const body = await answerStore.pieces(row)
   if (body === undefined) throw lost(row)
   // `keep` wrote the headers as JSON.

@@ -1,7 +1,7 @@
 import { decodedLength } from '../../bytes/base64.ts'
 import type { Hold } from '../../bytes/budget.ts'
 import { piecesLength, type Pieces } from '../../bytes/pieces.ts'
-import { memoryError } from '../error.ts'
+import { assertTaken } from '../error.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { Model, Warning } from '../model.ts'
 import type { ImageSource, ShrinkPicture } from './image.ts'
@@ -49,8 +49,7 @@ export async function fitSources(
     if (isFit) return source
     const small = await shrink({ ...source, format }, Math.floor(most / 3) * 4)
     if (small === undefined) throw new ProviderFailure('too_large', 'A picture is too large.')
-    const refusal = hold.takeMore(piecesLength(small.base64))
-    if (refusal !== undefined) throw memoryError(refusal)
+    assertTaken(hold.takeMore(piecesLength(small.base64)))
     return { ...source, ...small }
   }
   return Promise.all(sources.map(fit))

@@ -2,7 +2,7 @@ import type { components } from '../../../generated/tool-types.ts'
 import type { Hold } from '../../bytes/budget.ts'
 import type { CallContext } from '../../core/caller.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
-import { GatewayError, memoryError } from '../../core/error.ts'
+import { GatewayError, assertTaken } from '../../core/error.ts'
 import type { NamedAddress } from '../../core/image/image.ts'
 import { isHandle, type Uploads } from '../uploads.ts'
 
@@ -122,6 +122,5 @@ const copiedCharactersMin = 16_384
 /** Reserves memory for two copies of a data URL: the decoded bytes, and their base64. */
 function holdCopies(address: string, hold: Hold): void {
   if (address.length < copiedCharactersMin) return
-  const refusal = hold.takeMore(2 * address.length)
-  if (refusal !== undefined) throw memoryError(refusal)
+  assertTaken(hold.takeMore(2 * address.length))
 }

@@ -35,7 +35,7 @@ import { bodyFailure, readFailure } from './failure.ts'
 import type { ReadCost } from './usage.ts'
 import { randomUUID } from 'node:crypto'
 import { decodeBase64, decodedLength } from '../../bytes/base64.ts'
-import { memoryError } from '../../core/error.ts'
+import { assertTaken } from '../../core/error.ts'
 
 /** The members of an answer that the adapter reads; compatible servers may omit any of them. */
 type WireImages = {
@@ -76,8 +76,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
       // A form has copies of the pictures, without base64.
       const { sources } = imageDialect.edits ? { sources: [] } : call.request
       const copied = sources.reduce((sum, { base64 }) => sum + decodedLength(base64), 0)
-      const refusal = copied === 0 ? undefined : hold.takeMore(copied)
-      if (refusal !== undefined) throw memoryError(refusal)
+      assertTaken(copied === 0 ? undefined : hold.takeMore(copied))
       const request = requestFor(call)
       const how = { dispatch, request, signal, hold, traceHeaders, bytesMax }
       const { items, ...rest } = await receive(how, (head) => {
