@@ -44,26 +44,31 @@ const event = (choices: object[], rest = {}): string => {
   return `data: ${JSON.stringify(chunk)}\n\n`
 }
 
-/** Base64 of exactly `textBytes` characters: a PNG header followed by noise. */
-export const pictureBase64 = (textBytes: number): string => {
-  const header = pngHeader(1024)
-  return Buffer.concat([header, noise((textBytes / 4) * 3 - header.length)]).toString('base64')
-}
+/** Base64 of exactly `textBytes` characters: a valid PNG of 1024 x 1024 pixels. */
+export const pictureBase64 = (textBytes: number): string =>
+  filledPng(1024, (textBytes / 4) * 3).toString('base64')
 
 const editBytes = (10 * 1024 * 1024 * 3) / 4
-const editSide = 64
+
+/** A valid PNG as a data URL of 10 MiB base64. */
+export const pictureToEdit = (): string =>
+  `data:image/png;base64,${filledPng(64, editBytes).toString('base64')}`
+
 /** Bytes of a PNG chunk's length, type and checksum. */
 const chunkFrameBytes = 12
 
-/** A valid PNG as a data URL of 10 MiB base64, most of it in a chunk that decoders skip. */
-export const pictureToEdit = (): string => {
-  const header = pngHeader(editSide)
-  const pixels = pngChunk('IDAT', deflateSync(Buffer.alloc(editSide * (1 + 4 * editSide))))
+/** A valid PNG of exactly this size, most of it noise in a chunk that decoders skip. */
+const filledPng = (side: number, bytes: number): Buffer => {
+  const header = pngHeader(side)
+  const pixels = pngChunk('IDAT', deflateSync(Buffer.alloc(side * (1 + 4 * side))))
   const end = pngChunk('IEND', Buffer.alloc(0))
-  const missingBytes = editBytes - header.length - pixels.length - end.length
-  const filling = pngChunk('beNc', noise(missingBytes - chunkFrameBytes))
-  const whole = Buffer.concat([header, filling, pixels, end])
-  return `data:image/png;base64,${whole.toString('base64')}`
+  const missingBytes = bytes - header.length - pixels.length - end.length
+  return Buffer.concat([
+    header,
+    pngChunk('beNc', noise(missingBytes - chunkFrameBytes)),
+    pixels,
+    end,
+  ])
 }
 
 const noise = (bytes: number): Buffer =>
