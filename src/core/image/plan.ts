@@ -151,7 +151,8 @@ function checkTransparency(
 ): void {
   if (background !== 'transparent') return
   if (!isOpen && !can('transparency')) {
-    const text = `${id} cannot make a transparent background. Choose opaque or auto, or another model.`
+    const remedy = 'Choose opaque or auto, or another model.'
+    const text = `${id} cannot make a transparent background. ${remedy}`
     throw new GatewayError('model_capability_mismatch', text, { param: 'background' })
   }
   if (format === 'jpeg') {

@@ -97,7 +97,8 @@ function planClass(
   const sizeClass = asked.sizeClass ?? rule.default_size ?? classes[0]
   if (rule.kind !== 'classes' || sizeClass === undefined) {
     const param = asked.sizeClass === undefined ? 'aspect_ratio' : 'image_size'
-    const text = `${model} takes a size in pixels, such as 1024x1024, instead of a size class or aspect ratio.`
+    const other = 'instead of a size class or aspect ratio'
+    const text = `${model} takes a size in pixels, such as 1024x1024, ${other}.`
     throw new GatewayError('unsupported_parameter', text, { param })
   }
   if (!classes.includes(sizeClass)) {
@@ -105,7 +106,8 @@ function planClass(
     throw new GatewayError('invalid_value', text, { param: 'image_size' })
   }
   if (asked.aspectRatio !== undefined && !ratios.some((ratio) => ratio === asked.aspectRatio)) {
-    const text = `${model} does not make the aspect ratio ${asked.aspectRatio}. It makes: ${ratios.join(', ')}.`
+    const makes = `It makes: ${ratios.join(', ')}.`
+    const text = `${model} does not make the aspect ratio ${asked.aspectRatio}. ${makes}`
     throw new GatewayError('invalid_value', text, { param: 'aspect_ratio' })
   }
   return classPlan(rule, sizeClass, asked.aspectRatio ?? '1:1', asked.aspectRatio !== undefined)
