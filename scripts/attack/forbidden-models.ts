@@ -135,9 +135,13 @@ const namingTools = tools.filter(({ inputSchema }) => 'model' in (inputSchema.pr
 const places: readonly Place[] = [
   ...operations.flatMap((operation) => {
     const schema = bodySchema(operation)
-    const { model, models } = schema?.properties ?? {}
+    const { model, models, input } = schema?.properties ?? {}
     if (schema === undefined || model === undefined) return []
-    const base = sample(schema, words) as object
+    // An input is needed also where a stored response can take its place.
+    const base = {
+      ...(input !== undefined && { input: 'Hello.' }),
+      ...(sample(schema, words) as object),
+    }
     const write = (members: object, key: string) =>
       posted(operation.path, key, { body: { ...base, ...members } })
     const alone: Place = (name, key) => write({ model: name }, key)

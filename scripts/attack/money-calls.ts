@@ -113,7 +113,7 @@ function nextCall({ account, run }: Asking, chance: Chance): Call {
   }
   if (kind === 'tool') {
     const meta = name === undefined ? {} : { _meta: { idempotencyKey: name } }
-    const params = { name: 'chat', arguments: chat, ...meta }
+    const params = { name: 'chat', arguments: { model, messages, max_tokens: 2000 }, ...meta }
     return {
       ...common,
       path: '/mcp',
@@ -139,11 +139,16 @@ function receiptOf(
     const costUsd = readChunks(text).at(-1)?.usage?.cost
     return { requestId: headers.get('x-request-id')!, kind, costUsd, name }
   }
-  const costUsd = Number(/"cost":([\d.e-]+)/.exec(text)?.[1] ?? Number.NaN)
+  // A tool prints its cost as `for $0.04`, `at no cost` or `at an unknown cost`.
+  const printed = /"cost":([\d.e-]+)|\bfor \$([\d.]+)|at (no) cost/.exec(text) ?? []
+  const [, member, amount, none] = printed
+  const isUnknown = /"cost":null|at an unknown cost/.test(text)
+  const known = Number(none === undefined ? (member ?? amount ?? Number.NaN) : 0)
+  const costUsd = isUnknown ? null : Number.isNaN(known) ? undefined : known
   // A replayed tool call reports the request id of the first call.
   const [, first] = /"idempotentReplayed":true,"requestId":"(req_\w+)"/.exec(text) ?? []
   const requestId = first ?? headers.get('x-request-id')!
-  return { requestId, kind, costUsd: Number.isNaN(costUsd) ? undefined : costUsd, name }
+  return { requestId, kind, costUsd, name }
 }
 
 /** A word that makes the questions of a run unique. */
