@@ -6626,6 +6626,7 @@ export interface components {
         TooManyRequests: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
@@ -6763,6 +6764,7 @@ export interface components {
         Unavailable: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
@@ -6967,6 +6969,7 @@ export interface components {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
                 "request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
                 "x-gateway-attempts": components["headers"]["Attempts"];

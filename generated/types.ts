@@ -6748,6 +6748,7 @@ export interface components {
         TooManyRequests: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
@@ -6885,6 +6886,7 @@ export interface components {
         Unavailable: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
@@ -7089,6 +7091,7 @@ export interface components {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
                 "request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
                 "x-gateway-attempts": components["headers"]["Attempts"];
