@@ -140,7 +140,7 @@ function receiptOf(
     return { requestId: headers.get('x-request-id')!, kind, costUsd, name }
   }
   // A tool prints its cost as `for $0.04`, `at no cost` or `at an unknown cost`.
-  const printed = /"cost":([\d.e-]+)|\bfor \$([\d.]+)|at (no) cost/.exec(text) ?? []
+  const printed = /"cost":([\d.e-]+)|\bfor \$(\d+(?:\.\d+)?)|at (no) cost/.exec(text) ?? []
   const [, member, amount, none] = printed
   const isUnknown = /"cost":null|at an unknown cost/.test(text)
   const known = Number(none === undefined ? (member ?? amount ?? Number.NaN) : 0)
