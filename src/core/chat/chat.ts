@@ -30,7 +30,7 @@ export type NativeRequest = {
   only?: OnlyNative | undefined
 }
 /**
- * Why a request cannot be translated. With `providerId` only this provider can read it, as it came; without, each
+ * Why a request cannot be translated. With `providerId` only this provider can read it, in its own API; without, each
  * that has its API.
  */
 export type OnlyNative = { providerId?: string; problem: Problem }
