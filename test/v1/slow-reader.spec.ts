@@ -5,7 +5,11 @@ import { openConnection, postHead } from '../support/raw-connection.ts'
 import { until } from '../support/until.ts'
 
 const event = textChunk('x'.repeat(64_000))
-const eventsInAll = 1000
+/**
+ * 122 MB, below the limit of an answer. Linux keeps up to 75 MB in the buffers of two connections
+ * (tcp_rmem, tcp_wmem).
+ */
+const eventsInAll = 1900
 
 for (const [when, bounds] of [
   ['', {}],
@@ -26,13 +30,13 @@ for (const [when, bounds] of [
       const [request] = own.upstream.requests
       let sent = -1
       let unchanged = 0
-      // The upstream stops after a few of the 64 megabytes, when the socket buffers are full.
+      // The upstream stops when the socket buffers are full.
       await until('nothing is sent any more', () => {
         unchanged = sent === request!.bytesSent ? unchanged + 1 : 0
         sent = request!.bytesSent
         return sent > 0 && unchanged === 20
       })
-      expect(sent).to.be.lessThan((eventsInAll * event.length) / 2)
+      expect(sent).to.be.lessThan(eventsInAll * event.length * 0.75)
       socket.resume()
       await request!.closed
       await until('the caller has it all', () => socket.closed)
