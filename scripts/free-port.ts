@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below Linux's ephemeral ports (ip_local_port_range). */
-const [lowest, highest] = [15_000, 32_000]
+/** Below the ephemeral ports of Linux (32768) and of gVisor (16000), ip_local_port_range. */
+const [lowest, highest] = [10_000, 15_900]
 
 /** A free port on loopback, outside the ephemeral range, so that no other process gets it by chance. */
 export async function freePort(): Promise<number> {

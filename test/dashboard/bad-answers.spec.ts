@@ -89,6 +89,20 @@ describe('pages of a gateway whose answers are invalid', () => {
     expect(await alert.getByRole('link').count()).to.equal(0)
   })
 
+  it('waits for an answer that takes longer than the interval of its polls', async () => {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+    await load('/welcome', async (route) => {
+      await answered
+      await route.continue()
+    })
+    const requests: string[] = []
+    page.on('request', (request) => void requests.push(request.url()))
+    await page.clock.runFor(9000)
+    expect(requests).to.deep.equal([])
+    answer()
+    await page.getByText('Until now the sandbox answered.').waitFor()
+  })
+
   it('does not report the gateway as unreachable when the gateway itself answers 502', async () => {
     await page.goto(`${dashboard.gateway.url}/dashboard/you`)
     await ready(page)

@@ -16,7 +16,8 @@ type Options = { everyMs?: number }
 
 /**
  * Requests data when the component is mounted, when `key` changes, when the gateway is reachable again or
- * the person has signed in again, and every `everyMs` while the page is visible. Late answers are dropped.
+ * the person has signed in again, and every `everyMs` while the page is visible and no request is in progress.
+ * Late answers are dropped.
  */
 export function useLoad<T>(
   key: string,
@@ -28,10 +29,12 @@ export function useLoad<T>(
   const [asked, setAsked] = useState(0)
   const latest = useRef(ask)
   latest.current = ask
+  const isInProgress = useRef(false)
   useEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
     setLoading(true)
+    isInProgress.current = true
     latest
       .current(signal)
       .then(
@@ -44,13 +47,19 @@ export function useLoad<T>(
           setState((before) => (before.key === key ? { ...before, error } : { key, error }))
         },
       )
-      .finally(() => signal.aborted || setLoading(false))
+      .finally(() => {
+        if (signal.aborted) return
+        isInProgress.current = false
+        setLoading(false)
+      })
     return () => controller.abort()
   }, [key, asked, returns.value, renewals.value])
   useEffect(() => {
     if (everyMs === undefined) return undefined
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') setAsked((count) => count + 1)
+      // A request that takes longer than `everyMs` would otherwise be cancelled before each answer.
+      if (document.visibilityState !== 'visible' || isInProgress.current) return
+      setAsked((count) => count + 1)
     }, everyMs)
     return () => clearInterval(timer)
   }, [everyMs])
