@@ -5,7 +5,6 @@ import { nearName } from '../core/words/near-name.ts'
 import { shortened } from '../core/words/shorten.ts'
 import { systemReason } from '../core/words/system-reason.ts'
 import { readRedisUrl } from '../peers/redis-url.ts'
-import { removedSettings } from './removed.ts'
 import type { NameOf } from './sources.ts'
 import { complaintsAboutTelemetry } from './telemetry.ts'
 
@@ -30,8 +29,6 @@ function textOf(error: CheckError, nameOf: NameOf): string {
   if (unknown === undefined)
     return `${nameOf(...path)} ${complaintWords[keyword]?.(error) ?? `${message}.`}`
   const name = nameOf(...path, unknown)
-  const now = path.join() === 'limits' ? removedSettings[unknown] : undefined
-  if (now !== undefined) return `${name} was removed in version 0.1: ${now}. Remove this line.`
   const near = nearName(unknown, Object.keys(parentSchema?.properties ?? {}))
   return `${name} is not a setting.${near === undefined ? '' : ` Did you mean ${near}?`}`
 }

@@ -65,9 +65,14 @@ describe('wrong settings', () => {
       says: /^gateway\.yaml, line 2: limits\.upstream_connections_max must be at least 1, not 0\.$/,
     },
     {
-      name: 'a limit that is no setting any more, with what holds now',
-      file: { limits: { connections_waiting_max: 9 } },
-      says: /line 2: limits\.connections_waiting_max was removed in version 0\.1: 4096 connections wait\. Remove this line\.$/,
+      name: 'a misspelled limit',
+      file: { limits: { upstream_conections_max: 9 } },
+      says: /line 2: limits\.upstream_conections_max is not a setting\. Did you mean upstream_connections_max\?$/,
+    },
+    {
+      name: 'a limit that is no setting and resembles none',
+      file: { limits: { circuits_max: 9 } },
+      says: /line 2: limits\.circuits_max is not a setting\.$/,
     },
     {
       name: 'a provider whose address is none',
