@@ -39,12 +39,6 @@ export async function generate(): Promise<Record<string, Files>> {
   const files = {
     // Document has fewer members than the input type of openapiTS.
     'types.ts': banner + astToString(await openapiTS(own as never)),
-    // The types for clients, which may omit members that have a default.
-    'client-types.ts':
-      banner +
-      astToString(
-        await openapiTS(structuredClone(document) as never, { defaultNonNullable: false }),
-      ),
     'client-values.ts': clientValues(document),
     'operations.ts': operationsFile(own, operations),
     'request-parameters.ts': requestParametersFile(document),

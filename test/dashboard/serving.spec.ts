@@ -183,7 +183,7 @@ describe('the build of the dashboard', () => {
   it('prints a remedy when the development packages are missing', () => {
     const folder = makeFolder()
     try {
-      for (const path of ['dashboard/src', 'generated/client-types.ts', 'scripts/dashboard.ts']) {
+      for (const path of ['dashboard/src', 'generated/client-values.ts', 'scripts/dashboard.ts']) {
         cpSync(join(projectFolder, path), join(folder.path, path), { recursive: true })
       }
       cpSync(join(projectFolder, 'package.json'), join(folder.path, 'package.json'))

@@ -8,8 +8,7 @@ import {
   FailureKindValues,
   ModeValues,
 } from '../../../../generated/client-values.ts'
-import type { paths } from '../../../../generated/client-types.ts'
-import { bodyOf, GET } from '../../data/api.ts'
+import { bodyOf, GET, type Paths } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { place, setQuery } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
@@ -18,7 +17,7 @@ import { Field, type FieldAttributes } from '../../elements/field.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { ChoiceFilter, ClearFilters, isFilteredBy, type Choice } from '../../elements/filters.tsx'
 
-type Query = NonNullable<paths['/api/requests']['get']['parameters']['query']>
+type Query = NonNullable<Paths['/api/requests']['get']['parameters']['query']>
 
 /** Query parameters of the filters. */
 const names = [
