@@ -8,14 +8,23 @@ import { settingsTable } from '../src/settings/settings-table.ts'
 const root = join(import.meta.dirname, '..')
 // This file is excluded, because its examples and patterns are not citations.
 const self = 'test/documents.spec.ts'
+/** The files that cite pages: the documents, code and configuration. */
+const citing =
+  '{*.{md,yaml,json},{docs,src,test,scripts,bin,dashboard/src}/**/*.{md,ts,tsx,cjs,css,js},deploy/**/{*.*,Caddyfile,Dockerfile}}'
 
 describe('the documents', () => {
   it('have each page and section that is cited', () => {
-    const wrong = read('{*.{md,yaml,json},{docs,src,test,scripts}/**/*.{md,ts}}').flatMap(
-      ({ name, text }) =>
-        citationsIn(text)
-          .filter((cited) => !isHeading(cited, name))
-          .map((cited) => `${name}: ${cited}`),
+    const wrong = read(citing).flatMap(({ name, text }) =>
+      citationsIn(text)
+        .filter((cited) => !isHeading(cited, name))
+        .map((cited) => `${name}: ${cited}`),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('are cited by the anchors of their sections', () => {
+    const wrong = read(citing).flatMap(({ name, text }) =>
+      [...text.matchAll(/[\w/-]+\.md, [A-Z][^.);]*/g)].map(([cited]) => `${name}: ${cited}`),
     )
     expect(wrong).to.deep.equal([])
   })
@@ -146,7 +155,7 @@ function read(pattern: string): { name: string; text: string }[] {
 
 /** The citations in a text, such as `page.md#section`. */
 function citationsIn(text: string): string[] {
-  return [...text.matchAll(/(?<![\w/.-])[\w./-]*\.md(?:#[\w-]+)?/g)].map(([cited]) => cited)
+  return [...text.matchAll(/(?<![\w/.-])[\w./-]*\w\.md(?:#[\w-]+)?/g)].map(([cited]) => cited)
 }
 
 /** Whether the cited page exists and has the cited section, by the anchors of GitHub. */

@@ -206,7 +206,7 @@ function lastOf(tries: readonly Try[]): Pick<Progress, 'model'> {
   return last === undefined ? {} : { model: last.route.model.row }
 }
 
-/** The steps of a call that depend on its modality (ARCHITECTURE.md, One sequence). */
+/** The steps of a call that depend on its modality (ARCHITECTURE.md#the-sequence-of-a-call). */
 export type Work<Made, Answer> = {
   modality: Modality
   /** The models that may answer, in order. */

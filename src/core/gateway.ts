@@ -98,7 +98,7 @@ export type Gateway = {
   quoteEmbedding(request: EmbeddingRequest, context: CallContext): Promise<Quotes>
 }
 
-/** The sequence of every call, for all APIs (ARCHITECTURE.md, One sequence). */
+/** The sequence of every call, for all APIs (ARCHITECTURE.md#the-sequence-of-a-call). */
 export function createGateway(parts: GatewayParts): Gateway {
   const { chatTimeoutMs, imageTimeoutMs } = parts.limits
   const imageWorkOf = (request: AskedImage, inputs: ImageInputs | undefined) =>

@@ -13,7 +13,7 @@ export type ReasoningEffort = Schemas['ReasoningEffort']
 /** An answer before it is priced. */
 export type ChatCompletion = Omit<Schemas['ChatCompletion'], 'usage' | 'warnings'>
 
-/** A request in the form of its API, for vendors that have the same API (ARCHITECTURE.md, One conversation). */
+/** A request in the form of its API, for vendors that have the same API (ARCHITECTURE.md#one-conversation-many-apis). */
 export type NativeRequest = {
   api: 'messages' | 'responses'
   /** The members of the request that are in the contract. */
