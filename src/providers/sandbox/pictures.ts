@@ -1,6 +1,5 @@
 import type { ImageFormat } from '../../core/image/image.ts'
 import { readPixels } from '../../core/image/size.ts'
-import type { RenderRequest } from './render.ts'
 import { countTokens } from './tokens.ts'
 
 /** An image request in the sandbox's wire format. */
@@ -17,7 +16,25 @@ export type ImageBody = {
   /** Output tokens per picture, if the simulated model counts them by size class. */
   tokens?: number
 }
+export type RenderRequest = {
+  prompt: string
+  seed: number
+  width: number
+  height: number
+  format: ImageFormat
+  /** The quality of a jpeg or webp, from 0 to 100. */
+  quality?: number
+  /** Whether the background of a png or webp is transparent. */
+  transparent?: boolean
+  /** The input pictures of an edit. Only their headers were checked. */
+  sources?: readonly Buffer[]
+}
 export type Render = (request: RenderRequest) => Promise<Buffer>
+
+/** An input picture cannot be decoded. */
+export class UnreadableSource extends Error {
+  override name = 'UnreadableSource'
+}
 
 const defaultPixels = { width: 1024, height: 1024 }
 /** Pixels per output token of a picture of high quality, as OpenAI counts. */

@@ -1,23 +1,9 @@
-import type { Sharp } from 'sharp'
+import type { OverlayOptions, Sharp } from 'sharp'
 import { loadSharp } from '../../bytes/load-sharp.ts'
-import { drawCaption, type Caption } from './caption.ts'
+import { drawCaption } from './caption.ts'
+import { UnreadableSource, type RenderRequest } from './pictures.ts'
 import { drawEdit, drawScene } from './scene/scene.ts'
-import { rect, type PictureSize } from './scene/svg.ts'
-import { layOutSources } from './sources.ts'
-
-export type RenderRequest = {
-  prompt: string
-  seed: number
-  width: number
-  height: number
-  format: 'png' | 'jpeg' | 'webp'
-  /** The quality of a jpeg or webp, from 0 to 100. */
-  quality?: number
-  /** Whether the background of a png or webp is transparent. */
-  transparent?: boolean
-  /** The input pictures of an edit. Only their headers were checked. */
-  sources?: readonly Buffer[]
-}
+import type { PictureSize } from './scene/svg.ts'
 
 const defaultQuality = 85
 const manyPixels = 3_000_000
@@ -26,15 +12,21 @@ const manyPixels = 3_000_000
 export async function renderPicture(request: RenderRequest): Promise<Buffer> {
   const { prompt, seed, width, height, sources = [] } = request
   const size = { width, height }
-  const caption = drawCaption(prompt, seed, size)
+  const sharp = await loadSharp()
+  const caption = await drawCaption(prompt, seed, size)
   const asked = { prompt, seed, ...size, covered: caption.height }
   const transparent = request.transparent === true && request.format !== 'jpeg'
-  let picture =
-    sources.length > 0
-      ? await edited({ ...size, sources, transparent, caption, drawn: drawEdit(asked) })
-      : await read(svg(framed(drawScene(asked), size, transparent) + caption.markup, size))
-  if (!transparent) picture = picture.removeAlpha()
-  return encode(picture, request).toBuffer()
+  const [first] = sources
+  const ground =
+    first === undefined ? sharp(svg(drawScene(asked), size)) : await blurred(first, size)
+  const edited = first === undefined ? [] : [{ input: svg(drawEdit(asked), size) }]
+  const picture = ground.composite([
+    ...(await layOutSources(sources, size, caption.height)),
+    ...edited,
+    ...(transparent ? [{ input: svg(frame(size), size), blend: 'dest-in' as const }] : []),
+    ...caption.layers,
+  ])
+  return encode(transparent ? picture : picture.removeAlpha(), request).toBuffer()
 }
 
 function svg(markup: string, { width, height }: PictureSize): Buffer {
@@ -43,41 +35,12 @@ function svg(markup: string, { width, height }: PictureSize): Buffer {
   )
 }
 
-async function read(input: Buffer): Promise<Sharp> {
-  const sharp = await loadSharp()
-  return sharp(input)
-}
-
-function framed(markup: string, { width, height }: PictureSize, transparent: boolean): string {
-  if (!transparent) return markup
+/** The part of a transparent picture that is not clear: a rectangle with round corners. */
+function frame({ width, height }: PictureSize): string {
   const rim = Math.max(1, Math.round(Math.min(width, height) * 0.02))
   const [innerWidth, innerHeight] = [width - rim * 2, height - rim * 2]
   const radius = Math.round(Math.min(innerWidth, innerHeight) * 0.12)
-  return (
-    `<clipPath id="rim"><rect x="${rim}" y="${rim}" width="${innerWidth}"` +
-    ` height="${innerHeight}" rx="${radius}"/></clipPath><g clip-path="url(#rim)">${markup}</g>`
-  )
-}
-
-type Edit = PictureSize & {
-  sources: readonly Buffer[]
-  drawn: string
-  transparent: boolean
-  caption: Caption
-}
-
-/** The input pictures, the drawing over them, and the caption. */
-async function edited({ sources, drawn, transparent, caption, ...size }: Edit): Promise<Sharp> {
-  const sharp = await loadSharp()
-  const [ground, ...others] = await layOutSources(sources, size, caption.height)
-  const whole = rect(0, 0, [size.width, size.height], '#fff')
-  const mask = { input: svg(framed(whole, size, true), size), blend: 'dest-in' as const }
-  return sharp(ground!.input, { raw: ground!.raw }).composite([
-    ...others,
-    { input: svg(drawn, size) },
-    ...(transparent ? [mask] : []),
-    { input: svg(caption.markup, size) },
-  ])
+  return `<rect x="${rim}" y="${rim}" width="${innerWidth}" height="${innerHeight}" rx="${radius}"/>`
 }
 
 function encode(picture: Sharp, request: RenderRequest): Sharp {
@@ -87,4 +50,62 @@ function encode(picture: Sharp, request: RenderRequest): Sharp {
   if (request.format === 'webp') return picture.webp({ quality, effort: large ? 0 : 2 })
   const photographic = (request.sources?.length ?? 0) > 0
   return picture.png({ compressionLevel: 2, adaptiveFiltering: photographic })
+}
+
+/** Side of the miniature that is enlarged to a blurred background. */
+const blurredSide = 12
+const tileShare = 0.22
+
+async function blurred(source: Buffer, size: PictureSize): Promise<Sharp> {
+  const small = { width: blurredSide, height: blurredSide, fit: 'cover' } as const
+  const { input, raw } = await pixels((await opened(source)).resize(small))
+  const sharp = await loadSharp()
+  return sharp(input, { raw }).resize({ ...size, fit: 'fill', kernel: 'cubic' })
+}
+
+/** Lays out input pictures: the first as large as possible, the others as tiles along the upper edge. */
+async function layOutSources(
+  [first, ...others]: readonly Buffer[],
+  size: PictureSize,
+  captionHeight: number,
+): Promise<OverlayOptions[]> {
+  if (first === undefined) return []
+  const layers: OverlayOptions[] = [
+    await pixels((await opened(first)).resize({ ...size, fit: 'inside' })),
+  ]
+  const { width, height } = size
+  const short = Math.min(width, height)
+  const gap = Math.max(1, Math.round(short * 0.02))
+  const perRow = Math.max(1, Math.min(others.length, Math.ceil(width / height) * 4))
+  const wide = Math.floor((width - gap) / perRow) - gap
+  const tall = Math.floor((height - captionHeight - gap) / Math.ceil(others.length / perRow)) - gap
+  const side = Math.max(1, Math.min(wide, tall, Math.round(short * tileShare)))
+  const border = side < 8 ? 0 : Math.max(1, Math.round(short * 0.006))
+  const edges = { top: border, bottom: border, left: border, right: border }
+  for (const [index, source] of others.entries()) {
+    const inner = side - border * 2
+    const tile = (await opened(source))
+      .resize({ width: inner, height: inner, fit: 'cover' })
+      .extend({ ...edges, background: '#ffffff' })
+    const left = Math.min(width - side, gap + (index % perRow) * (side + gap))
+    const top = Math.min(height - side, gap + Math.floor(index / perRow) * (side + gap))
+    layers.push({ ...(await pixels(tile)), left, top })
+  }
+  return layers
+}
+
+async function opened(source: Buffer): Promise<Sharp> {
+  const sharp = await loadSharp()
+  return sharp(source).autoOrient().flatten({ background: '#ffffff' }).toColourspace('srgb')
+}
+
+async function pixels(picture: Sharp) {
+  const { data, info } = await picture
+    .ensureAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true })
+    .catch((cause: unknown) => {
+      throw new UnreadableSource('A source image cannot be decoded.', { cause })
+    })
+  return { input: data, raw: { width: info.width, height: info.height, channels: 4 as const } }
 }

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import sharp from 'sharp'
-import type { RenderRequest } from '../../../src/providers/sandbox/render.ts'
+import type { RenderRequest } from '../../../src/providers/sandbox/pictures.ts'
 
 // Imported dynamically, since FONTCONFIG_FILE must be set before the first text is rendered.
 const { fontConfigurationFile } =

@@ -2,8 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import sharp from 'sharp'
 import { readPrompt } from '../../../src/providers/sandbox/scene/read-prompt.ts'
-import { drawScene } from '../../../src/providers/sandbox/scene/scene.ts'
-import { kinds } from '../../../src/providers/sandbox/scene/things.ts'
+import { drawScene, kinds } from '../../../src/providers/sandbox/scene/scene.ts'
 
 const { fontConfigurationFile } =
   await import('../../../src/providers/sandbox/font-configuration.ts')

@@ -17,11 +17,11 @@ export function mix(from: string, to: string, share: number): string {
   return `#${channels.join('')}`
 }
 
-export function darker(colour: string, share = 0.25): string {
+export function darker(colour: string, share: number): string {
   return mix(colour, '#141433', share)
 }
 
-export function lighter(colour: string, share = 0.25): string {
+export function lighter(colour: string, share: number): string {
   return mix(colour, '#fffbea', share)
 }
 
@@ -31,7 +31,7 @@ function filled(fill: string, opacity = 1): string {
 }
 
 export function circle(x: number, y: number, radius: number, fill: string, opacity = 1): string {
-  return `<circle cx="${round(x)}" cy="${round(y)}" r="${round(radius)}" ${filled(fill, opacity)}/>`
+  return ellipse(x, y, [radius, radius], fill, opacity)
 }
 
 export function ellipse(
@@ -45,54 +45,27 @@ export function ellipse(
   return `<ellipse ${place} ${filled(fill, opacity)}/>`
 }
 
-export function rect(
-  x: number,
-  y: number,
-  [width, height]: readonly [number, number],
+/** A rectangle over the whole width from `top` to `bottom`. */
+export function band(
+  { width }: Pick<PictureSize, 'width'>,
+  [top, bottom]: readonly [number, number],
   fill: string,
-  { corner = 0, opacity = 1 } = {},
+  opacity = 1,
 ): string {
-  const place = `x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}"`
-  return `<rect ${place}${corner > 0 ? ` rx="${round(corner)}"` : ''} ${filled(fill, opacity)}/>`
+  const place = `y="${round(top)}" width="${width}" height="${round(bottom - top)}"`
+  return `<rect ${place} ${filled(fill, opacity)}/>`
 }
 
-export function polygon(points: readonly number[], fill: string, opacity = 1): string {
-  return `<polygon points="${points.map(round).join(' ')}" ${filled(fill, opacity)}/>`
-}
-
-export function path(data: string, fill: string, opacity = 1): string {
-  return `<path d="${data}" ${filled(fill, opacity)}/>`
-}
-
-export function stroke(data: string, colour: string, width: number, opacity = 1): string {
-  const faint = opacity < 1 ? ` stroke-opacity="${round(opacity)}"` : ''
-  return (
-    `<path d="${data}" fill="none" stroke="${colour}" stroke-width="${round(width)}"${faint}` +
-    ` stroke-linecap="round" stroke-linejoin="round"/>`
-  )
-}
-
-type Place = { x: number; y: number; scale: number; flip?: boolean }
-
-/** Moves markup that was drawn around the origin to its position in the picture. */
-export function placed(markup: string, { x, y, scale, flip = false }: Place): string {
-  const sizes = flip ? `${round(-scale)} ${round(scale)}` : round(scale)
-  return `<g transform="translate(${round(x)} ${round(y)}) scale(${sizes})">${markup}</g>`
-}
-
-export type Point = { x: number; y: number }
-
-/** A smooth line through points from left to right, closed down to `bottom`. */
-export function hillPath(points: readonly Point[], bottom: number): string {
-  const [first, ...others] = points
-  if (first === undefined) return ''
-  let data = `M${round(first.x)} ${round(first.y)}`
-  let previous = first
-  for (const point of others) {
-    const middle = round((previous.x + point.x) / 2)
-    data += `C${middle} ${round(previous.y)} ${middle} ${round(point.y)}`
-    data += ` ${round(point.x)} ${round(point.y)}`
-    previous = point
-  }
-  return `${data}V${round(bottom)}H${round(first.x)}Z`
+/**
+ * Adds a fill to the shapes that passes through the colours from top to bottom. All gradients are vertical: rows of
+ * equal pixels keep a large PNG small and fast to encode.
+ */
+export function shade(shapes: string[], colours: readonly string[]): string {
+  const id = `shade${shapes.length}`
+  const stops = colours.map((colour, at) => {
+    return `<stop offset="${round(at / Math.max(1, colours.length - 1))}" stop-color="${colour}"/>`
+  })
+  const direction = 'x1="0" y1="0" x2="0" y2="1"'
+  shapes.push(`<linearGradient id="${id}" ${direction}>${stops.join('')}</linearGradient>`)
+  return `url(#${id})`
 }
