@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
+import ts from 'typescript'
 import { parse } from 'yaml'
 import { readCatalogRows } from '../src/catalog/catalog.ts'
 import { settingsTable } from '../src/settings/settings-table.ts'
@@ -37,6 +38,25 @@ describe('the documents', () => {
         .map((path) => `${name}: ${path}`),
     )
     expect(wrong).to.deep.equal([])
+  })
+})
+
+describe('the examples in comments', () => {
+  const examples = read('{src,test,scripts}/**/*.ts').flatMap(({ name, text }) =>
+    [...text.matchAll(/ \* @example\n((?: \*.*\n)+?) \*\/\nexport (?:async )?\w+ (\w+)/g)].map(
+      ([, lines = '', documented = '']) => {
+        return { name, documented, code: lines.replaceAll(/^ \* ?/gm, '') }
+      },
+    ),
+  )
+
+  it('are TypeScript that uses what they stand above', () => {
+    expect(examples.length).to.be.greaterThan(15)
+    for (const { name, documented, code } of examples) {
+      const { diagnostics } = ts.transpileModule(code, { reportDiagnostics: true })
+      expect(diagnostics, `${name}: ${code}`).to.be.empty
+      expect(code, name).to.match(new RegExp(`\\b${documented}\\b`))
+    }
   })
 })
 

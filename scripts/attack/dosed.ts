@@ -30,7 +30,18 @@ const growthMiBFree = 48
 const descriptorsFree = 16
 const closedWithinMs = 15_000
 
-/** An attack in two doses: four times the load must not take four times the memory, nor leak descriptors. */
+/**
+ * An attack in two doses: four times the load must not take four times the memory, nor leak
+ * descriptors.
+ *
+ * @example
+ * const hold = async ({ target }: Context, count: number) => {
+ *   const opened = Array.from({ length: count }, () => openConnection(target.url))
+ *   const sockets = await Promise.all(opened)
+ *   return { release: () => sockets.flatMap((socket) => (socket.destroy(), [])) }
+ * }
+ * const silent = dosed({ name: 'silent-connections', counts: { quick: 10, full: 100 }, hold })
+ */
 export function dosed({ name, counts, hold, isHurried }: Dosed): Attack {
   return {
     name,

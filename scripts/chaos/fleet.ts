@@ -50,7 +50,13 @@ type Options = {
   limits?: object
 }
 
-/** Starts two gateways, or one gateway with two workers. */
+/**
+ * Starts two gateways, or one gateway with two workers.
+ *
+ * @example
+ * const fleet = await startFleet({ workers: false })
+ * const key = await fleet.createKey(['--budget-usd', '1', '--budget-period', 'total'])
+ */
 export async function startFleet({ workers, limits = {} }: Options): Promise<Fleet> {
   const folder = makeFolder()
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])

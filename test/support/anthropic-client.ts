@@ -3,8 +3,13 @@ import { orderComplaints, readMessageEvents } from './message-events.ts'
 import type { TestGateway } from './gateway.ts'
 
 /**
- * Anthropic's own client for the gateway, without cache and retries. Reading a stream whose events are not in
- * order fails at its end.
+ * Anthropic's own client for the gateway, without cache and retries. Reading a stream whose events
+ * are not in order fails at its end.
+ *
+ * @example
+ * const messages = [{ role: 'user' as const, content: 'Hello.' }]
+ * const request = { model: 'claude-sonnet-5', max_tokens: 100, messages }
+ * const message = await anthropicClient(gateway, gateway.testKey).messages.create(request)
  */
 export function anthropicClient({ url, liveKey }: TestGateway, apiKey = liveKey): Anthropic {
   return new Anthropic({

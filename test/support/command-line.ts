@@ -1,7 +1,12 @@
 import { runCommandLine } from '../../src/command-line.ts'
 import type { Variables } from '../../src/settings/config.ts'
 
-/** Runs a command of the command line in this process, with only the given variables. */
+/**
+ * Runs a command of the command line in this process, with only the given variables.
+ *
+ * @example
+ * const { code, stdout } = await runCommand(['keys', 'list'], { DATA_DIR: gateway.dataDir })
+ */
 export async function runCommand(words: readonly string[], variables: Variables = {}, secret = '') {
   const printed = { stdout: '', stderr: '' }
   const code = await runCommandLine([...words], {

@@ -33,7 +33,14 @@ export function contextOf(options: Partial<CallContext> = {}): CallContext {
   }
 }
 
-/** The core alone, with a cache and a ledger that the test can read. */
+/**
+ * The core alone, with a cache and a ledger that the test can read.
+ *
+ * @example
+ * const { gateway, rows } = gatewayWith([routeOf('one', { chat: adapter })])
+ * await gateway.chat({ model: 'gpt-4.1', messages }, contextOf())
+ * expect(rows[0]?.outcome).to.equal('ok')
+ */
 export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
   const kept = new Map<string, CachedAnswer>()
   const rows: UsageRow[] = []

@@ -10,8 +10,15 @@ export type StoreKind = keyof typeof kinds
 let current: StoreKind = 'sqlite'
 
 /**
- * Declares a suite once per store; stores that it opens are of that kind. `TEST_STORES` names the only store to
- * test (scripts/test.ts).
+ * Declares a suite once per store; stores that it opens are of that kind. `TEST_STORES` names the
+ * only store to test (scripts/test.ts).
+ *
+ * @example
+ * forEachStore('budgets', () => {
+ *   it('are never exceeded by calls at the same time', async () => {
+ *     await using gateway = await startGateway()
+ *   })
+ * })
  */
 export function forEachStore(name: string, suite: (kind: StoreKind) => void): void {
   for (const kind of Object.keys(kinds) as StoreKind[]) {

@@ -6,7 +6,13 @@ type Chunk = {
   usage?: { cost: number | null; cost_status: string; completion_tokens: number } | null
 }
 
-/** Parses a whole event stream as the WHATWG HTML standard defines, with any line ends. */
+/**
+ * Parses a whole event stream as the WHATWG HTML standard defines, with any line ends.
+ *
+ * @example
+ * const response = await gateway.post('/v1/chat/completions', { ...body, stream: true })
+ * expect(readEvents(await response.text()).at(-1)).to.deep.equal({ data: '[DONE]' })
+ */
 export function readEvents(text: string): StreamEvent[] {
   return text
     .split(/\r?\n\r?\n/)

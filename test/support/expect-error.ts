@@ -9,7 +9,13 @@ type ErrorBody = {
 }
 type Expected = { status: number; code: string; type?: string; param?: string | null }
 
-/** Checks an error answer (docs/behaviour.md#errors), and returns its members. */
+/**
+ * Checks an error answer (docs/behaviour.md#errors), and returns its members.
+ *
+ * @example
+ * const response = await gateway.post('/v1/images/generations', { prompt: 'A fox', n: 11 })
+ * await expectError(response, { status: 400, code: 'invalid_value', param: 'n' })
+ */
 export async function expectError(
   response: Response,
   { status, code, type, param }: Expected,

@@ -128,7 +128,15 @@ const quickHashes = { passwordMemoryKib: 1024 }
 // Address of people who sign in without a test's request.
 const elsewhere = { address: '203.0.113.7', origin: '203.0.113.7', userAgent: null }
 
-/** Starts a gateway in this process, with settings from variables and gateway.yaml. */
+/**
+ * Starts a gateway in this process, with settings from variables and gateway.yaml.
+ *
+ * @example
+ * await using gateway = await startGateway({ file: { limits: { requests_per_minute: 1 } } })
+ * const body = { model: 'gpt-5.4-mini', messages: [{ role: 'user', content: 'Hello.' }] }
+ * expect((await gateway.post('/v1/chat/completions', body)).status).to.equal(200)
+ * expect((await gateway.usage())[0]?.mode).to.equal('test')
+ */
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const { path: folder, remove } = makeFolder()
   const configFile = join(folder, 'gateway.yaml')

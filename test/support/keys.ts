@@ -18,7 +18,12 @@ export type StoredKey = {
   row?: Partial<ApiKeysTable>
 }
 
-/** Inserts a key's row, and returns the key. */
+/**
+ * Inserts a key's row, and returns the key.
+ *
+ * @example
+ * const key = await storeKey(store, { accountId, mode: 'live', now: Date.now() })
+ */
 export async function storeKey(
   { db }: Pick<Store, 'db'>,
   { accountId, mode, now }: { accountId: string; mode: Mode; now: number },

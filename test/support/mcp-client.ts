@@ -6,7 +6,14 @@ import {
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { CallOptions, TestGateway } from './gateway.ts'
 
-/** The SDK's client, connected with the given key or the test key. */
+/**
+ * The SDK's client, connected with the given key or the test key.
+ *
+ * @example
+ * const client = await connectClient(gateway)
+ * const result = await callTool(client, 'generate-image', { prompt: 'A fox' })
+ * expect(picturesOf(result)[0]?.mimeType).to.equal('image/png')
+ */
 export async function connectClient(
   gateway: Pick<TestGateway, 'url' | 'testKey'>,
   key = gateway.testKey,

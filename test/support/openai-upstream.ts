@@ -8,7 +8,13 @@ export const openAiKey = 'sk-proj-0123456789abcdef'
 
 const invalid = 'invalid_request_error'
 
-/** Simulates OpenAI: refuses invalid requests with the vendor's errors, and answers valid ones with `say`. */
+/**
+ * Simulates OpenAI: refuses invalid requests with the vendor's errors, and answers valid ones with
+ * `say`.
+ *
+ * @example
+ * upstream.answer(openAiDouble(() => ({ text: ['Hel', 'lo.'] })))
+ */
 export function openAiDouble(
   say: (body: Body) => Spoken,
 ): (request: ReceivedRequest) => ScriptedAnswer {

@@ -35,6 +35,15 @@ export const quickLimits = { route_tries_max: 1, drain_timeout_ms: 2000 }
 
 export const hello = [{ role: 'user' as const, content: 'hello' }]
 
+/**
+ * Starts a gateway and the operator's server.
+ *
+ * @example
+ * await using own = await startOwnEndpoint({ limits: { chat_timeout_ms: 1000 } })
+ * own.upstream.answer(completion('Hello.'))
+ * expect((await own.chat({ temperature: 0 })).status).to.equal(200)
+ * expect(own.upstream.requests[0]?.body).to.include({ temperature: 0 })
+ */
 export async function startOwnEndpoint(options: Options = {}): Promise<OwnEndpoint> {
   const { limits = {}, file = {}, variables = {}, own = {}, ...rest } = options
   const upstream = await startUpstream()

@@ -20,7 +20,13 @@ export type PreparedChat = {
   problems: readonly Problem[]
 }
 
-/** Prepares a request as a call does, up to the vendor's format. */
+/**
+ * Prepares a request as a call does, up to the vendor's format.
+ *
+ * @example
+ * const { sent, warnings } = prepareChat('claude-sonnet-5', { messages, seed: 1 })
+ * expect(warnings[0]?.param).to.equal('seed')
+ */
 export function prepareChat(model: string, request: Members): PreparedChat {
   // The cast is needed because requests of real clients may violate the contract.
   const whole = structuredClone({ model, ...request }) as unknown as ChatRequest

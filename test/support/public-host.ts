@@ -34,6 +34,15 @@ export type PublicHost = {
   stop(): Promise<void>
 }
 
+/**
+ * Starts the public and the private server.
+ *
+ * @example
+ * const host = await startPublicHost()
+ * host.serve('/fox.png', picture)
+ * host.resolve('pictures.example', ['10.0.0.1'])
+ * await using gateway = await startGateway({ publicNet: host.net })
+ */
 export async function startPublicHost(): Promise<PublicHost> {
   const scripts = new Map<string, Script | Buffer>()
   const names = new Map<string, string[][]>()

@@ -11,7 +11,12 @@ export async function openConnection(url: string): Promise<Socket> {
   return socket
 }
 
-/** Sends bytes unchanged, and returns everything received until the connection is closed. */
+/**
+ * Sends bytes unchanged, and returns everything received until the connection is closed.
+ *
+ * @example
+ * expect(await sendRaw(gateway.url, 'GET / HTTP/3.0\r\n\r\n')).to.match(/^HTTP\/1.1 505 /)
+ */
 export async function sendRaw(url: string, bytes: string | Buffer): Promise<string> {
   const socket = await openConnection(url)
   const pieces: Buffer[] = []

@@ -2,7 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const pauseMs = 10
 
-/** Polls until the answer is true; throws after the time limit. */
+/**
+ * Polls until the answer is true; throws after the time limit.
+ *
+ * @example
+ * await until('the row is written', async () => (await gateway.usage()).length === 1)
+ */
 export async function until(
   what: string,
   ask: () => boolean | Promise<boolean>,

@@ -52,7 +52,15 @@ export type Upstream = {
   stop(): Promise<void>
 }
 
-/** Starts an upstream on a free loopback port. */
+/**
+ * Starts an upstream on a free loopback port.
+ *
+ * @example
+ * const upstream = await startUpstream()
+ * upstream.answer({ status: 503, headers: { 'retry-after': '1' } })
+ * const variables = { OPENAI_API_KEY: 'sk-test-0123', OPENAI_BASE_URL: upstream.url }
+ * await using gateway = await startGateway({ variables })
+ */
 export async function startUpstream(): Promise<Upstream> {
   const requests: ReceivedRequest[] = []
   let script: (request: ReceivedRequest, index: number) => ScriptedAnswer = () => ({ status: 500 })
