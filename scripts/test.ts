@@ -1,10 +1,14 @@
 /**
- * `npm test` runs the specs that need no other process; `npm run test:all` (`--all`) runs the other specs.
- * The last lines name the specs that did not run, and why.
+ * `npm test` runs the specs that need no other process, and beside them the checks of types, lint, contract and
+ * format; `npm run test:all` (`--all`) runs the other specs. The last lines name the specs that did not run, and
+ * what failed.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { installCommand, pathOf } from './test-servers/programs.ts'
 
@@ -12,6 +16,8 @@ const root = join(import.meta.dirname, '..')
 const staticImport = /^(?:import|export)\s(?!type\s)[^'"]*?from\s+'([^']+)'|^import\s+'([^']+)'/gm
 /** Modules that start programs: child processes and Chromium. */
 const starters = ['node:child_process', 'playwright-core']
+/** Scripts of package.json. */
+const checks = ['typecheck', 'lint:code', 'lint:contract', 'lint:format']
 const installTimeoutMs = 600_000
 const eachStore = join(root, 'test/support/each-store.ts')
 
@@ -92,22 +98,51 @@ function byFolder(names: readonly string[]): string {
   return `${lines.join('\n')}\n`
 }
 
-if (import.meta.main) {
-  const { values } = parseArgs({ options: { all: { type: 'boolean', default: false } } })
-  const { oneProcess, programs, eachStore: stores } = readSuites()
-  if (values.all) installPrograms()
-  // Three at a time keep two cores busy, since specs of one process wait for timers and threads.
-  const specs = values.all ? [...programs, ...stores] : ['--jobs', '3', ...oneProcess]
-  const { status } = spawnSync('mocha', specs, {
+async function runSpecs(specs: readonly string[], stores: 'postgres' | 'sqlite'): Promise<boolean> {
+  // One more than cores, since a spec also waits for timers and threads.
+  const jobs = availableParallelism() + 1
+  const mocha = spawn('mocha', ['--jobs', String(jobs), ...specs], {
     cwd: root,
     stdio: 'inherit',
     env: {
       ...process.env,
-      TEST_STORES: values.all ? 'postgres' : 'sqlite',
+      TEST_STORES: stores,
       // Each gateway of a test starts a thread, whose modules are compiled once.
       NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'),
     },
   })
+  const [code] = await once(mocha, 'close')
+  return code === 0
+}
+
+/** Runs the scripts one after the other, since each uses all cores. Returns those that failed. */
+async function runChecks(scripts: readonly string[]): Promise<string[]> {
+  const failed: string[] = []
+  for (const script of scripts) {
+    const check = spawn('npm', ['run', '-s', script], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const [[code], ...outputs] = await Promise.all([
+      once(check, 'close'),
+      text(check.stdout),
+      text(check.stderr),
+    ])
+    if (code === 0) continue
+    failed.push(script)
+    process.stdout.write(`\n${outputs.join('')}\n"npm run ${script}" failed.\n`)
+  }
+  return failed
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { all: { type: 'boolean', default: false } } })
+  const { oneProcess, programs, eachStore: stores } = readSuites()
+  if (values.all) installPrograms()
+  const [failed, isGreen] = await Promise.all([
+    runChecks(values.all ? [] : checks),
+    values.all ? runSpecs([...programs, ...stores], 'postgres') : runSpecs(oneProcess, 'sqlite'),
+  ])
   process.stdout.write(
     values.all
       ? `Not run here: ${oneProcess.length} spec files of one process; npm test runs them.\n`
@@ -115,5 +150,7 @@ if (import.meta.main) {
           'spec files that start programs, servers or Chromium; npm run test:all runs them:\n' +
           byFolder(programs),
   )
-  process.exitCode = status ?? 1
+  if (!isGreen) failed.push('tests')
+  process.stdout.write(failed.length === 0 ? 'All passed.\n' : `FAILED: ${failed.join(', ')}.\n`)
+  process.exitCode = failed.length === 0 ? 0 : 1
 }

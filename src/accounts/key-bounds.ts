@@ -20,7 +20,13 @@ export type Bounds = {
 }
 
 type Setting =
-  'mode' | 'scopes' | 'models' | 'allowed_addresses' | 'expires_at' | 'limits' | 'budget'
+  | 'mode'
+  | 'scopes'
+  | 'models'
+  | 'allowed_addresses'
+  | 'expires_at'
+  | 'limits'
+  | 'budget'
 
 /**
  * What an issuer may grant; undefined for an administrator of the account. It is read in the transaction

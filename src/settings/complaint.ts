@@ -25,7 +25,8 @@ function textOf(error: CheckError, nameOf: NameOf): string {
   const path = members.map((one) => one.replaceAll('~1', '/').replaceAll('~0', '~'))
   // Ajv puts the name of an unknown member here.
   const unknown = (params['additionalProperty'] ?? params['unevaluatedProperty']) as
-    string | undefined
+    | string
+    | undefined
   if (unknown === undefined)
     return `${nameOf(...path)} ${complaintWords[keyword]?.(error) ?? `${message}.`}`
   const name = nameOf(...path, unknown)

@@ -3,8 +3,7 @@ import { pixel } from './pixel.ts'
 
 type Members = Record<string, unknown>
 /** A capability that a case needs. A model without the capability refuses with an error that names it. */
-export type Need =
-  'vision' | 'audio' | 'file' | 'tools' | 'custom tools' | 'choices' | 'logprobs' | 'search'
+type Need = 'vision' | 'audio' | 'file' | 'tools' | 'custom' | 'choices' | 'logprobs' | 'search'
 
 /** A chat request that OpenAI clients send; `request` lacks `model`. */
 export type ChatCase = {
@@ -162,7 +161,7 @@ const conversations: readonly ChatCase[] = [
     ...ask,
   ]),
   says('a legacy function call', functionHistory, ['tools']),
-  says('a call of a custom tool', customHistory, ['custom tools']),
+  says('a call of a custom tool', customHistory, ['custom']),
   says(
     'unknown members of a picture',
     shown(text, { ...image, mood: 'good', image_url: { url: pixel, colour: 'red' } }),
@@ -194,11 +193,11 @@ const toolCases: readonly ChatCase[] = [
     ['tools'],
   ),
   asks('tools after two rounds of calls', { messages: twoSteps, tools: [weather] }, ['tools']),
-  asks('custom tools', { tools: [shell, grammar] }, ['custom tools']),
+  asks('custom tools', { tools: [shell, grammar] }, ['custom']),
   asks(
     'a custom tool, named',
     { tools: [shell], tool_choice: { type: 'custom', custom: { name: 'shell' } } },
-    ['custom tools'],
+    ['custom'],
   ),
   asks('functions', { functions: [weather.function], function_call: { name: 'weather' } }, [
     'tools',

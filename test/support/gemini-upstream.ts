@@ -230,9 +230,8 @@ function checkContents(
     }
     open = names('functionCall')
     const ids = parts.flatMap((part) => {
-      const named = (part['functionCall'] ?? part['functionResponse']) as
-        { id?: string } | undefined
-      return named === undefined ? [] : [named.id]
+      const named = part['functionCall'] ?? part['functionResponse']
+      return named === undefined ? [] : [(named as { id?: string }).id]
     })
     if (ids.some((id) => (id === undefined) === /^gemini-[3-9]/.test(model))) {
       refuse('Function calls and responses must have a matching id.')

@@ -41,7 +41,8 @@ export type Claim = {
 
 /** The state of a key: a claim to execute, or the stored answer with the id of its request. */
 export type Claimed =
-  { claim: Claim; kept?: never } | { claim?: never; kept: KeptAnswer & { requestId: string } }
+  | { claim: Claim; kept?: never }
+  | { claim?: never; kept: KeptAnswer & { requestId: string } }
 
 /**
  * Claims a key. Throws `idempotency_key_in_use`, `idempotency_key_reused`, and `overloaded` when the

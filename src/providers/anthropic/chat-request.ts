@@ -199,7 +199,8 @@ function warnOfMoved({ moved }: NarrowSchema, param: string, { warnings }: Notes
 }
 
 type Format =
-  { schema: Record<string, unknown>; words?: never } | { words: string[]; schema?: never }
+  | { schema: Record<string, unknown>; words?: never }
+  | { words: string[]; schema?: never }
 
 /** A format that Anthropic cannot enforce is described in the system prompt. */
 function writeFormat({ response_format: format }: ChatRequest, notes: Notes): Format | undefined {

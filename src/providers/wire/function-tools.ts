@@ -13,7 +13,8 @@ type FunctionTool = Schemas['FunctionTool']
 
 /** A message in a conversation whose only tools are functions. */
 export type FunctionMessage =
-  Exclude<Asked, AskedAnswer | Schemas['FunctionMessage']> | FunctionAnswer
+  | Exclude<Asked, AskedAnswer | Schemas['FunctionMessage']>
+  | FunctionAnswer
 /** A request whose only tools are functions; most vendors accept nothing else. */
 export type FunctionRequest = Omit<
   ChatRequest,
