@@ -17,6 +17,7 @@ import {
 const chat = { model: 'gpt-5.4-mini', messages: [{ role: 'user', content: 'Say hello.' }] }
 const image = { model: 'gpt-image-2', prompt: 'A fox', size: '1024x1024' }
 const tool = { name: 'chat', arguments: chat }
+const claude = { model: 'claude-haiku-5-5', max_tokens: 100, messages: chat.messages }
 
 /** Path and body of each call, by name. */
 const calls: Record<string, [path: string, body: object]> = {
@@ -25,6 +26,8 @@ const calls: Record<string, [path: string, body: object]> = {
   image: ['/v1/images/generations', image],
   edit: ['/v1/images/edits', { ...image, images: [{ image_url: pixel }] }],
   tool: ['/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: tool }],
+  message: ['/v1/messages', claude],
+  response: ['/v1/responses', { model: chat.model, input: 'Say hello.' }],
 }
 /** Calls before the measured one, so that code that runs only once is not counted. */
 const warmUps = 3
@@ -33,7 +36,39 @@ const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 }
 const message = { role: 'assistant', content: 'Hello.', refusal: null }
 const completion = { id: 'chatcmpl-1', created: 1_760_000_000, model: 'gpt-5.4-mini' }
 
+/** An answer of Anthropic. */
+const claudeMessage = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: claude.model,
+  content: [{ type: 'text', text: 'Hello.' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 9, output_tokens: 2 },
+}
+/** An answer of OpenAI's Responses API. */
+const openAiResponse = {
+  id: 'resp_1',
+  object: 'response',
+  created_at: completion.created,
+  status: 'completed',
+  model: completion.model,
+  output: [
+    {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      status: 'completed',
+      content: [{ type: 'output_text', text: 'Hello.', annotations: [] }],
+    },
+  ],
+  usage: { input_tokens: 9, output_tokens: 2, total_tokens: 11 },
+}
+
 function answer({ path, body }: ReceivedRequest): ScriptedAnswer {
+  if (path === '/v1/messages') return { body: claudeMessage }
+  if (path === '/responses') return { body: openAiResponse }
   if (path.startsWith('/images')) {
     const tokens = { input_tokens: 9, output_tokens: 272, total_tokens: 281 }
     return { body: { created: 1, data: [{ b64_json: pixel.split(',')[1] }], usage: tokens } }
@@ -98,7 +133,12 @@ if (unknown !== undefined) {
 const upstream = await startUpstream()
 upstream.answer(answer)
 const gateway = await startGateway({
-  variables: { OPENAI_API_KEY: 'sk-walk', OPENAI_BASE_URL: upstream.url },
+  variables: {
+    OPENAI_API_KEY: 'sk-walk',
+    OPENAI_BASE_URL: upstream.url,
+    ANTHROPIC_API_KEY: 'sk-ant-walk',
+    ANTHROPIC_BASE_URL: upstream.url,
+  },
 })
 try {
   const key = await gateway.createKey('live')
