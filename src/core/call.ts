@@ -1,31 +1,31 @@
-import type { Hold } from '../bytes/budget.ts'
 import type { CallContext } from './caller.ts'
-import { beginning } from './resilience/background-calls.ts'
+import type { ChatTurn } from './chat/chat.ts'
 import type { Deadline, StartDeadline } from './resilience/deadline.ts'
 import { toGatewayError, type GatewayError, type Progress } from './error.ts'
-import { failedEnd, withOtherTries, wasJoined, type Delivered } from './money/failed-end.ts'
 import { failover, type Attempt, type FailoverPolicy, type Try } from './resilience/failover.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Admission, Demand } from './limits.ts'
-import type { Model, Warning } from './model.ts'
+import { joined, type Model, type Warning } from './model.ts'
 import { noUsage, type Usage } from './money/price.ts'
 import type { CachedAnswer } from './recall/cached-answer.ts'
 import {
   cachedCost,
   costOfAnswer,
-  receiptWriter,
-  replayed,
+  failedEnd,
+  receiptOf,
   unknownCost,
   usageRow,
+  wasJoined,
+  withOtherTries,
+  type CallEnd,
+  type Delivered,
   type Modality,
   type Receipt,
   type UsageRow,
-  type CallEnd,
-  type StartedCall,
+  type Whole,
 } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
 import type { BudgetHold } from './money/spending.ts'
-import type { TraceHeaders, Trace, TracedTry, TracedWork } from './trace.ts'
 import type { ExactUsage, UpperUsage } from './money/upper-cost.ts'
 
 /** The dependencies of a call. */
@@ -41,12 +41,56 @@ export type CallParts = {
   monotonic: () => number
   failover: FailoverPolicy
 }
-type Options = {
+
+/** One call: its deadline, its tries and its row in the ledger. */
+export type Call = {
+  parts: CallParts
   context: CallContext
   modality: Modality
+  /** The model as the caller named it. */
   model: string
   timeoutMs: number
   admission: Admission
+  cache: 'miss' | 'bypass'
+  /** Unix time in milliseconds. */
+  startedAt: number
+  /** The same time, as `monotonic` measures. */
+  begunAt: number
+  deadline: Deadline
+  /** The tries of the call so far. */
+  tries: Try[]
+  /** How many tries have begun. */
+  triesBegun: number
+  /** A stream, whose health `succeed` or `fail` reports. */
+  isStream: boolean
+  /** The amount reserved in the caller's budgets (core/money/spending.ts); undefined before that. */
+  held: BudgetHold | undefined
+  /** Resolves when `begin` of the context has ended; undefined before the first try. */
+  begun: Promise<void> | undefined
+  /** Resolves when the row is durable; undefined before the end. */
+  recorded: Promise<void> | undefined
+}
+
+type CallStart = Pick<Call, 'context' | 'modality' | 'model' | 'timeoutMs' | 'admission'>
+
+/** Opens a call; its deadline runs from here until `succeed`, `replay` or `fail`. */
+export function openCall(parts: CallParts, start: CallStart): Call {
+  const { context, timeoutMs } = start
+  const [startedAt, begunAt] = [parts.clock(), parts.monotonic()]
+  return {
+    ...start,
+    parts,
+    cache: context.cache.recall ? 'miss' : 'bypass',
+    startedAt,
+    begunAt,
+    deadline: parts.startDeadline(context.ending, timeoutMs, begunAt),
+    tries: [],
+    triesBegun: 0,
+    isStream: false,
+    held: undefined,
+    begun: undefined,
+    recorded: undefined,
+  }
 }
 
 type TryOptions = {
@@ -58,152 +102,123 @@ type TryOptions = {
   deadline?: Pick<Deadline, 'signal' | 'endsAt'>
 }
 
-/** One call: its deadline, its attempts and its row in the ledger. */
-export type Call = {
-  startedAt: number
-  /** The memory that the call has reserved. */
-  hold: Hold
-  deadline: Deadline
-  /** Whether a request that the vendor may have executed and charged may be sent again. */
-  allowRepeat: boolean
-  /** The amount reserved in the caller's budgets (core/money/spending.ts); undefined before that. */
-  held: BudgetHold | undefined
-  /** The tries of the call so far. */
-  tries: Try[]
-  /** Undefined when the call is not traced. */
-  trace: Trace | undefined
-  /** A new idempotency key for each try at a vendor; undefined when the caller sent no key. */
-  nextVendorKey(): string | undefined
-  /** Tries the routes in order (core/resilience/failover.ts). */
-  tryRoutes<T>(
-    selection: Selection,
-    attempt: (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>,
-    options?: TryOptions,
-  ): Promise<{ value: T; route: Route; made: Try }>
-  /** The receipt of an answer that is still being delivered; its cost is not known yet. */
-  receiptSoFar(route: Route, warnings: readonly Warning[]): Receipt
-  /** Records a delivered answer; resolves when the row is durable. */
-  succeed(delivered: Delivered, warnings: readonly Warning[]): Promise<Receipt>
-  /** Records an answer from the cache. */
-  replay(model: Model, known: CachedAnswer): Promise<Receipt>
-  /** Records a call that failed or was cancelled; returns the error for its caller. */
-  fail(thrown: unknown, delivered?: Delivered): Promise<GatewayError>
-  /** The attempts and limits of the call so far, for the headers of an error. */
-  progress(): Required<Pick<Progress, 'attempts' | 'limits'>> & Pick<Progress, 'model'>
-}
-
-/** Opens a call; its deadline runs from here until `succeed`, `replay` or `fail`. */
-export function openCall(parts: CallParts, options: Options): Call {
-  const { context, modality, admission } = options
-  const { monotonic } = parts
-  const { mode } = context.caller
-  const [startedAt, begunAt] = [parts.clock(), monotonic()]
-  const deadline = parts.startDeadline(context.ending, options.timeoutMs, begunAt)
-  const attempts: Attempt[] = []
-  const tries: Try[] = []
-  const cache = context.cache.recall ? 'miss' : 'bypass'
-  let healthPending = false
-  const keepRow = recorder(parts, context, () => {
-    deadline.clear()
-    const model = lastOf(tries).model?.id ?? options.model
-    const durationMs = monotonic() - begunAt
-    return { model, askedModel: options.model, context, modality, startedAt, durationMs, attempts }
-  })
-  const record = (end: CallEnd) => settling(call.held, keepRow(end))
-  const receipt = receiptWriter({ attempts, mode }, admission)
-  const call: Call = {
-    ...contextMembers(context),
-    startedAt,
+/** Tries the routes in order (core/resilience/failover.ts). */
+export function tryRoutes<T>(
+  call: Call,
+  selection: Selection,
+  attempt: (route: Route, turn: ChatTurn) => Promise<T>,
+  { ready, isStream = false, deadline = call.deadline }: TryOptions = {},
+): Promise<{ value: T; route: Route; made: Try }> {
+  const { parts, context, modality } = call
+  const { trace } = context
+  call.isStream = isStream
+  return failover({
+    selection,
+    ready,
+    attempt: (route, traceHeaders) => {
+      const turn = turnOf(call, traceHeaders)
+      if (context.begin === undefined) return attempt(route, turn)
+      const endsAt = call.startedAt + call.timeoutMs
+      call.begun ??= context.begin({ modelId: route.model.row.id, endsAt })
+      return call.begun.then(() => attempt(route, turn))
+    },
+    tries: call.tries,
     deadline,
-    tries,
-    held: undefined,
-    tryRoutes: (selection, attempt, { ready, isStream = false, deadline: own = deadline } = {}) => {
-      healthPending = isStream
-      const follow = followed(context, { modality, streams: isStream })
-      const report = (made: Attempt) => parts.report(made, context, isStream)
-      const begun = beginning(context, startedAt + options.timeoutMs, attempt)
-      const same = { attempts, tries, monotonic, begunAt, report, follow, policy: parts.failover }
-      return failover({ ...same, selection, ready, attempt: begun, deadline: own, isStream })
-    },
-    receiptSoFar: ({ model, provider }, warnings) =>
-      receipt({ model, provider: provider.id, cost: unknownCost(mode), cache, warnings }),
-    succeed: async (delivered, warnings) => {
-      const { route, usage, servedModel, picture } = delivered
-      const { model, provider } = route
-      if (healthPending) parts.failover.health.ended(route)
-      admission.end(usage)
-      const own = costOfAnswer({ model, usage, mode, atMs: startedAt, picture })
-      const cost = withOtherTries(own, { mode, atMs: startedAt, tries })
-      await record({ outcome: 'ok', cache, route, usage, servedModel, cost, warnings })
-      return receipt({ model, provider: provider.id, cost, cache, warnings })
-    },
-    replay: async (model, known) => {
-      admission.end(noUsage)
-      const hit = { cost: cachedCost(mode), cache: 'hit' as const, warnings: known.warnings }
-      await record({ outcome: 'ok', ...hit, ...replayed(model, known) })
-      return receipt({ model, provider: known.provider, ...hit })
-    },
-    fail: async (thrown, delivered) => {
-      deadline.clear()
-      admission.end(delivered ? delivered.usage : noUsage)
-      const failure = thrown instanceof ProviderFailure ? thrown : undefined
-      // A stream that breaks off after its first event counts against the route's health.
-      if (delivered && failure) parts.failover.health.ended(delivered.route, failure)
-      const error = failure ? errorAfter(failure, tries) : toGatewayError(thrown)
-      // A call is not recorded if neither this call nor a call that it joined made an attempt.
-      if (attempts.length === 0 && failure === undefined && !wasJoined(thrown)) {
-        await call.held?.release()
-        return error
-      }
-      const end = failedEnd(failure, delivered, { mode, atMs: startedAt, tries })
-      await record({ ...end, errorCode: error.code, cache })
-      return error
-    },
-    progress: () => ({ attempts, limits: admission.limits(), ...lastOf(tries) }),
+    monotonic: parts.monotonic,
+    begunAt: call.begunAt,
+    report: (made) => parts.report(made, context, isStream),
+    follow: trace && ((route) => trace.tryBegins(route, { modality, streams: isStream })),
+    policy: parts.failover,
+    isStream,
+  })
+}
+
+function turnOf(call: Call, traceHeaders: ChatTurn['traceHeaders']): ChatTurn {
+  const { hold, vendorKey } = call.context
+  return {
+    signal: call.deadline.signal,
+    hold,
+    createdSeconds: Math.floor(call.startedAt / 1000),
+    idempotencyKey: vendorKey && `${vendorKey}-${++call.triesBegun}`,
+    traceHeaders,
   }
-  return call
 }
 
-/** The members of the context that a call exposes, with a generator of idempotency keys for vendors. */
-function contextMembers(
-  context: CallContext,
-): Pick<Call, 'hold' | 'trace' | 'allowRepeat' | 'nextVendorKey'> {
-  const { hold, trace, allowRepeat, vendorKey } = context
-  let tries = 0
-  const nextVendorKey = () => (vendorKey === undefined ? undefined : `${vendorKey}-${++tries}`)
-  return { hold, trace, allowRepeat, nextVendorKey }
+/** The receipt of an answer that is still being delivered; its cost is not known yet. */
+export function receiptSoFar(
+  call: Call,
+  { model, provider }: Route,
+  warnings: readonly Warning[],
+): Receipt {
+  const cost = unknownCost(call.context.caller.mode)
+  return receiptOf(call, { model, provider: provider.id, cost, cache: call.cache, warnings })
 }
 
-function followed(
-  { trace }: CallContext,
-  work: TracedWork,
-): ((route: Route) => TracedTry) | undefined {
-  return trace && ((route) => trace.tryBegins(route, work))
+/** Records a delivered answer; resolves when the row is durable. */
+export async function succeed(
+  call: Call,
+  delivered: Delivered,
+  warnings: readonly Warning[],
+): Promise<Receipt> {
+  const { route, usage, servedModel, picture } = delivered
+  const { model, provider } = route
+  if (call.isStream) call.parts.failover.health.ended(route)
+  call.admission.end(usage)
+  const cost = withOtherTries(costOfAnswer(call, { model, usage, picture }), call)
+  const { cache } = call
+  await record(call, { outcome: 'ok', cache, route, usage, servedModel, cost, warnings })
+  return receiptOf(call, { model, provider: provider.id, cost, cache, warnings })
 }
 
-function settling(held: BudgetHold | undefined, kept: Promise<void>): Promise<void> {
-  return held === undefined ? kept : kept.finally(held.settled)
+/** Records an answer from the cache. */
+export async function replay(call: Call, model: Model, known: CachedAnswer): Promise<Receipt> {
+  call.admission.end(noUsage)
+  const { usage, warnings, provider, costNanoUsd: savedNanoUsd } = known
+  const hit = { cost: cachedCost(call.context.caller.mode), cache: 'hit' as const, warnings }
+  await record(call, { outcome: 'ok', ...hit, model: model.row.id, usage, savedNanoUsd })
+  return receiptOf(call, { model, provider, ...hit })
+}
+
+/** Records a call that failed or was cancelled; returns the error for its caller. */
+export async function fail(
+  call: Call,
+  thrown: unknown,
+  delivered?: Delivered,
+): Promise<GatewayError> {
+  call.deadline.clear()
+  call.admission.end(delivered ? delivered.usage : noUsage)
+  const failure = thrown instanceof ProviderFailure ? thrown : undefined
+  // A stream that breaks off after its first event counts against the route's health.
+  if (delivered && failure) call.parts.failover.health.ended(delivered.route, failure)
+  const error = failure ? errorAfter(failure, call.tries) : toGatewayError(thrown)
+  // A call is not recorded if neither this call nor a call that it joined made an attempt.
+  if (call.tries.length === 0 && failure === undefined && !wasJoined(thrown)) {
+    await call.held?.release()
+    return error
+  }
+  const end = failedEnd(failure, delivered, call)
+  await record(call, { ...end, errorCode: error.code, cache: call.cache })
+  return error
+}
+
+/** The attempts and limits of the call so far, for the headers of an error. */
+export function progressOf({ tries, admission }: Call): Progress {
+  const model = tries.at(-1)?.route.model.row
+  const progress = { attempts: tries.map(({ attempt }) => attempt), limits: admission.limits() }
+  return model === undefined ? progress : { ...progress, model }
 }
 
 /** Records a call once: when writing its row fails, no second row with another outcome is written. */
-function recorder(
-  { record }: CallParts,
-  { trace, exchange }: CallContext,
-  soFar: () => StartedCall,
-): (end: CallEnd) => Promise<void> {
-  let recorded: Promise<void> | undefined
-  const keep = (end: CallEnd) => {
-    const row = usageRow(soFar(), end)
-    trace?.recorded?.(row)
-    if (row.id === exchange.requestId) exchange.row = row
-    return record(row)
-  }
-  return (end) => (recorded ??= keep(end))
-}
-
-function lastOf(tries: readonly Try[]): Pick<Progress, 'model'> {
-  const last = tries.at(-1)
-  return last === undefined ? {} : { model: last.route.model.row }
+function record(call: Call, end: CallEnd): Promise<void> {
+  if (call.recorded !== undefined) return call.recorded
+  const { context, held, parts } = call
+  call.deadline.clear()
+  const row = usageRow(call, end, parts.monotonic() - call.begunAt)
+  context.trace?.recorded?.(row)
+  if (row.id === context.exchange.requestId) context.exchange.row = row
+  const kept = parts.record(row)
+  call.recorded = held === undefined ? kept : kept.finally(held.settled)
+  return call.recorded
 }
 
 /** The steps of a call that depend on its modality (ARCHITECTURE.md#the-sequence-of-a-call). */
@@ -228,7 +243,7 @@ export type Work<Made, Answer> = {
   exactUsage?(route: Route, first: Route): ExactUsage | undefined
   ready?(route: Route): Readiness
   /** Fetches and completes the inputs, before the deadline; undefined when there are none. Throws a GatewayError. */
-  read?(call: { signal: AbortSignal; hold: Hold }): Promise<void> | undefined
+  read?(call: Call): Promise<void> | undefined
   /** The value that the cache key is computed from; called after `read`. */
   canonical(): unknown
   /** Whether identical calls in flight share one upstream call. */
@@ -259,14 +274,6 @@ export type Answered<Result> = {
   receipt: Receipt
 }
 
-/** A complete result; `bytes` is roughly the memory that the result takes. */
-export type Whole<Result> = Delivered & {
-  result: Result
-  bytes: number
-  /** Adjustments of the route that answered. */
-  warnings: readonly Warning[]
-}
-
 /** Records a complete answer, and caches it in the form that `pack` gives. */
 export async function deliverWhole<Result>(
   made: Whole<Result>,
@@ -274,7 +281,7 @@ export async function deliverWhole<Result>(
   pack: (result: Result) => unknown,
 ): Promise<Answered<Result>> {
   const { result, usage, bytes } = made
-  const receipt = await call.succeed(made, joined(warnings, made.warnings))
+  const receipt = await succeed(call, made, joined(warnings, made.warnings))
   if (keep !== undefined) {
     const { model, provider, warnings, cost } = receipt
     // Deferred so that the answer is sent first; until then identical calls find the answer in flight.
@@ -286,9 +293,4 @@ export async function deliverWhole<Result>(
     )
   }
   return { result, usage, receipt }
-}
-
-/** Concatenates two lists of warnings; returns the first list itself when the second is empty. */
-export function joined(warnings: readonly Warning[], more: readonly Warning[]): readonly Warning[] {
-  return more.length === 0 ? warnings : [...warnings, ...more]
 }

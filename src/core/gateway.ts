@@ -1,4 +1,13 @@
-import { openCall, type Answered, type Call, type CallParts, type Work } from './call.ts'
+import {
+  fail,
+  openCall,
+  progressOf,
+  replay,
+  type Answered,
+  type Call,
+  type CallParts,
+  type Work,
+} from './call.ts'
 import type { CallContext } from './caller.ts'
 import type { ChatRequest, ChatResult, NativeRequest } from './chat/chat.ts'
 import { countInput, type InputCount } from './chat/count-input.ts'
@@ -140,7 +149,7 @@ async function pass<Made, Answer>(
     const able = finding instanceof Promise ? await finding : finding
     asked = { model: able.routes[0]!.model.row }
     const choice = selectFor(parts, context, { able, work, atMs: call.startedAt })
-    const reading = work.read?.({ signal: call.deadline.signal, hold: call.hold })
+    const reading = work.read?.(call)
     if (reading !== undefined) await reading
     let others = context.hold.yieldIfLarge()
     if (others !== undefined) await others
@@ -154,7 +163,7 @@ async function pass<Made, Answer>(
     const model = known && parts.findModel(known.modelId)
     if (known !== undefined && model !== undefined) {
       making?.succeed(known)
-      return work.replay(known, await call.replay(model, known))
+      return work.replay(known, await replay(call, model, known))
     }
     others = context.hold.yieldIfLarge()
     if (others !== undefined) await others
@@ -169,10 +178,10 @@ async function pass<Made, Answer>(
     return await work.deliver(made, { call, warnings: choice.warnings, keep })
   } catch (thrown) {
     // Callers that wait for this answer are released even when its row cannot be written.
-    const error = await call.fail(thrown).catch(toGatewayError)
+    const error = await fail(call, thrown).catch(toGatewayError)
     making?.fail(error)
     // Joined calls share the error, but each call has its own progress.
-    throw error.after({ ...asked, ...call.progress() })
+    throw error.after({ ...asked, ...progressOf(call) })
   }
 }
 

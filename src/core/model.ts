@@ -122,6 +122,11 @@ const reasonLengthMax = 1000
 /** A list or an object with more values is not quoted. */
 const valuesMax = 50
 
+/** Concatenates two lists of warnings; returns the first list itself when the second is empty. */
+export function joined(warnings: readonly Warning[], more: readonly Warning[]): readonly Warning[] {
+  return more.length === 0 ? warnings : [...warnings, ...more]
+}
+
 /**
  * Shortens warnings before they are returned and cached. They quote the request, which may be megabytes:
  * values and reasons are cut, and warnings after the hundredth are only counted.

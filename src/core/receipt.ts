@@ -1,13 +1,13 @@
 import type { components } from '../../generated/types.ts'
 import type { CallContext, Face, Mode } from './caller.ts'
-import { costOf, type Cost, type CostStatus } from './money/cost.ts'
-import type { ErrorCode } from './error.ts'
-import type { Attempt } from './resilience/failover.ts'
+import { addCost, costOf, type Cost, type CostStatus } from './money/cost.ts'
+import { GatewayError, type ErrorCode } from './error.ts'
+import { ProviderFailure, UnknownOutcome } from './failure.ts'
+import type { Attempt, Try } from './resilience/failover.ts'
 import type { Admission, LimitState } from './limits.ts'
 import { shortenedWarnings, type Model, type Warning } from './model.ts'
 import { noUsage, type Usage } from './money/price.ts'
-import { free, unpriced, type PictureTraits, type Pricing } from './money/pricing.ts'
-import type { CachedAnswer } from './recall/cached-answer.ts'
+import { free, unpriced, type PictureTraits, type Pricing, type Spent } from './money/pricing.ts'
 import type { Route } from './route.ts'
 
 type CacheOutcome = components['schemas']['CacheOutcome']
@@ -58,16 +58,15 @@ export type UsageRow = {
   durationMs: number
 }
 
-/** What is known of a call before its end. */
-export type StartedCall = {
+/** The parts of a call that its row has. */
+type StartedCall = {
   context: CallContext
+  admission: Admission
   modality: Modality
-  model: string
   /** The model as the caller named it. */
-  askedModel: string
-  attempts: readonly Attempt[]
+  model: string
   startedAt: number
-  durationMs: number
+  tries: readonly Try[]
 }
 
 /** The end of a call, successful or not. */
@@ -86,11 +85,12 @@ export type CallEnd = {
 }
 
 /** Builds the ledger's row of a call. */
-export function usageRow(call: StartedCall, ending: CallEnd): UsageRow {
-  const { context, modality, attempts, askedModel } = call
+export function usageRow(call: StartedCall, ending: CallEnd, durationMs: number): UsageRow {
+  const { context, modality, tries } = call
   const { route, outcome, cache, cost } = ending
   const { servedModel = null, warnings = [], savedNanoUsd = null } = ending
-  const model = route?.model.row.id ?? ending.model ?? call.model
+  const last = tries.at(-1)?.route
+  const model = route?.model.row.id ?? ending.model ?? last?.model.row.id ?? call.model
   const upstreamModel = route?.upstreamModel ?? null
   return {
     id: context.requestId,
@@ -101,7 +101,7 @@ export function usageRow(call: StartedCall, ending: CallEnd): UsageRow {
     face: context.face,
     modality,
     model,
-    askedModel: askedModel === model ? null : askedModel,
+    askedModel: call.model === model ? null : call.model,
     provider: route?.provider.id ?? null,
     upstreamModel,
     servedModel: servedModel === upstreamModel ? null : servedModel,
@@ -112,49 +112,41 @@ export function usageRow(call: StartedCall, ending: CallEnd): UsageRow {
     costNanoUsd: cost.nanoUsd,
     costStatus: cost.status,
     pricing: cost.pricing,
-    attempts,
+    attempts: tries.map(({ attempt }) => attempt),
     warnings,
     savedNanoUsd,
-    durationMs: call.durationMs,
+    durationMs,
   }
 }
 
-type Same = Pick<Receipt, 'attempts' | 'mode'>
-type Details = Omit<Receipt, keyof Same | 'limits'>
-
-/** Returns a function that writes the receipt of a call, with the current state of its limits. */
-export function receiptWriter({ attempts, mode }: Same, admission: Admission) {
-  return ({ model, provider, cost, cache, warnings }: Details): Receipt => ({
+/** The receipt of a call, with the current state of its limits. */
+export function receiptOf(
+  { context, admission, tries }: StartedCall,
+  { model, provider, cost, cache, warnings }: Omit<Receipt, 'attempts' | 'mode' | 'limits'>,
+): Receipt {
+  return {
     model,
     provider,
     cost,
     cache,
-    attempts,
+    attempts: tries.map(({ attempt }) => attempt),
     warnings: shortenedWarnings(warnings),
-    mode,
+    mode: context.caller.mode,
     limits: admission.limits(),
-  })
+  }
 }
 
-/** A vendor's answer to a call that began at `atMs`, Unix time in milliseconds. */
-type Delivery = {
-  model: Model
-  usage: Usage | undefined
-  mode: Mode
-  atMs: number
-  picture?: PictureTraits | undefined
-}
+type Answer = Pick<Delivered, 'usage' | 'picture'> & { model: Model }
 
 /** The cost of a vendor's answer; its status is `unknown` when the usage is unknown. */
-export function costOfAnswer({ model, usage, mode, atMs, picture }: Delivery): Cost {
+export function costOfAnswer(
+  { context, startedAt: atMs }: StartedCall,
+  { model, usage, picture }: Answer,
+): Cost {
+  const { mode } = context.caller
   if (usage === undefined) return unknownCost(mode)
   const cost = costOf(model.prices, usage, { atMs, picture })
   return { ...cost, details: { mode, ...cost.details } }
-}
-
-/** The members of a ledger row that describe the cached answer. */
-export function replayed({ row }: Model, { usage, costNanoUsd }: CachedAnswer) {
-  return { model: row.id, usage, savedNanoUsd: costNanoUsd }
 }
 
 /** The cost of a cache hit: zero. */
@@ -170,4 +162,72 @@ export function noCost(mode: Mode): Cost {
 /** The cost of a call whose usage is unknown or not yet known. */
 export function unknownCost(mode: Mode): Cost {
   return { nanoUsd: null, status: 'unknown', pricing: unpriced, details: { mode } }
+}
+
+/** A delivered answer, for the receipt and the ledger. */
+export type Delivered = {
+  route: Route
+  usage: Usage | undefined
+  /** The model that the vendor reports. */
+  servedModel?: string
+  picture?: PictureTraits
+}
+
+/** A complete result; `bytes` is roughly the memory that the result takes. */
+export type Whole<Result> = Delivered & {
+  result: Result
+  bytes: number
+  /** Adjustments of the route that answered. */
+  warnings: readonly Warning[]
+}
+
+function outcomeOf(failure: ProviderFailure | undefined): UsageRow['outcome'] {
+  if (failure instanceof UnknownOutcome) return 'unknown'
+  return failure?.kind === 'cancelled' ? 'cancelled' : 'failed'
+}
+
+/**
+ * The outcome and cost of a failed call, which may have delivered a part of its answer
+ * (docs/behaviour.md#budgets).
+ */
+export function failedEnd(
+  failure: ProviderFailure | undefined,
+  delivered: Delivered | undefined,
+  call: StartedCall,
+) {
+  const { tries, context } = call
+  const { mode } = context.caller
+  const outcome = outcomeOf(failure)
+  const isOpen = delivered === undefined && tries.some((one) => one.failure?.mayBeCharged)
+  const last = delivered === undefined ? tries.findLast(spentOf) : undefined
+  const made = delivered ?? (last && { route: last.route, ...spentOf(last)! })
+  const own = made ? costOfAnswer(call, { model: made.route.model, ...made }) : noCost(mode)
+  const known = withOtherTries(own, call, last)
+  const cost = outcome === 'unknown' || isOpen ? unknownCost(mode) : known
+  return { outcome, usage: undefined, ...made, cost }
+}
+
+/**
+ * The total cost of a call: `cost`, of the answer or of the try `own`, and the cost of the usage that vendors
+ * reported in other tries. Sets the cost of each attempt that was not delivered.
+ */
+export function withOtherTries(cost: Cost, call: StartedCall, own?: Try): Cost {
+  let all = cost
+  for (const one of call.tries) {
+    const spent = spentOf(one)
+    if (spent === undefined) continue
+    const part = costOfAnswer(call, { model: one.route.model, ...spent })
+    one.attempt.costNanoUsd = part.nanoUsd
+    if (one !== own) all = addCost(all, part)
+  }
+  return all
+}
+
+function spentOf({ spent, failure }: Try): Spent | undefined {
+  return spent ?? failure?.spent
+}
+
+/** Whether a call failed because it waited for an identical call, which failed. */
+export function wasJoined(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && thrown.cause instanceof ProviderFailure
 }

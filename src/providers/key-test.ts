@@ -41,14 +41,12 @@ export async function testKey(
   })
   const request = modelsRequest(vendor ?? {}, timeoutMs)
   const signal = AbortSignal.timeout(timeoutMs)
-  const options = { dispatch, request, signal, hold: uncounted, traceHeaders: undefined, bytesMax }
   const name = vendor?.name ?? id
   try {
-    return await receive(options, ({ status }) => {
-      const whole = wholeReader()
-      const finish = () => ({ ...result(id, status, whole.finish()), status })
-      return { push: whole.push, finish }
-    })
+    const turn = { signal, hold: uncounted }
+    return await receive({ dispatch, request, bytesMax }, turn, ({ status }) =>
+      wholeReader((bytes) => ({ ...result(id, status, bytes), status })),
+    )
   } catch (error) {
     const cause = error instanceof ProviderFailure ? error.kind : 'unreachable'
     const what = cause === 'timeout' ? `did not answer within ${timeoutMs / 1000} s` : causes[cause]

@@ -20,18 +20,15 @@ export function modelLister(
   { dispatch, texts }: Upstream,
 ): (signal: AbortSignal) => Promise<readonly string[]> {
   const request = modelsRequest(listed, timeoutMs)
-  const unheld = { hold: uncounted, traceHeaders: undefined }
   return (signal) =>
-    receive({ dispatch, request, signal, ...unheld, bytesMax }, ({ status }) => {
-      const whole = wholeReader()
-      const finish = () => {
+    receive({ dispatch, request, bytesMax }, { signal, hold: uncounted }, ({ status }) =>
+      wholeReader((bytes) => {
         if (status !== 200)
           throw new ProviderFailure('malformed', 'The provider returned no list of models.')
         // The answer is not validated: `receive` reports a wrong shape as `malformed`.
-        return plainNames(modelNames(parseJson(whole.finish()) as object), texts)
-      }
-      return { push: whole.push, finish }
-    })
+        return plainNames(modelNames(parseJson(bytes) as object), texts)
+      }),
+    )
 }
 
 /** The request for a vendor's list of models; by default as OpenAI's. */

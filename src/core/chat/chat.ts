@@ -1,8 +1,7 @@
 import type { components } from '../../../generated/types.ts'
-import type { Hold } from '../../bytes/budget.ts'
 import type { Problem, Target, Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
-import type { TraceHeaders } from '../trace.ts'
+import type { Turn } from '../turn.ts'
 import type { ThoughtSeal } from './sealed-thoughts.ts'
 
 type Schemas = components['schemas']
@@ -76,21 +75,8 @@ export type ChatStream = {
   isNative?: true
 }
 
-/** One try of one route. */
-export type ChatTurn = {
-  signal: AbortSignal
-  /** The memory that the call has reserved. */
-  hold: Hold
-  /** Unix time, for upstreams that do not date their answers. */
-  createdSeconds: number
-  /** The idempotency key of this try, for vendors that accept one. */
-  idempotencyKey: string | undefined
-  /** Trace context headers for the vendor. */
-  traceHeaders: TraceHeaders | undefined
-}
-
-/** A request for the token count of an input. */
-export type CountTurn = Pick<ChatTurn, 'signal' | 'hold' | 'traceHeaders'>
+/** A try, with the Unix time of its call for upstreams that do not date their answers. */
+export type ChatTurn = Turn & { createdSeconds: number }
 
 /** A request translated for one route. */
 export type PreparedChat = {
@@ -105,7 +91,7 @@ export type PreparedChat = {
   /** Starts a stream; resolves when the first event has arrived. Throws a ProviderFailure. */
   stream(turn: ChatTurn): Promise<ChatStream>
   /** Requests the vendor's count of the input tokens, which is free. Throws a ProviderFailure. */
-  countInput?(turn: CountTurn): Promise<number>
+  countInput?(turn: Turn): Promise<number>
 }
 
 export type ChatAdapter = {

@@ -30,8 +30,7 @@ export async function countInput(
   const [route] = able
   const prepared = route?.provider.chat?.prepare(request, route, native)
   const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(timeoutMs)])
-  const turn = { signal, hold, traceHeaders: undefined }
-  const tokens = await prepared?.countInput?.(turn).catch(unlessBroken)
+  const tokens = await prepared?.countInput?.({ signal, hold }).catch(unlessBroken)
   return tokens === undefined
     ? { tokens: estimateInput(request) }
     : { tokens, provider: route!.provider.id }

@@ -1,5 +1,6 @@
 import { readDataUrl } from '../../bytes/base64.ts'
 import { joinPieces } from '../../bytes/pieces.ts'
+import type { Call } from '../call.ts'
 import { conversationImages } from '../image/chat-to-image.ts'
 import { fitSources, oversizeWarnings } from '../image/fit-sources.ts'
 import {
@@ -66,12 +67,12 @@ function withUrls(request: ChatRequest, urls: ReadonlyMap<string, unknown>) {
 export function withEnds(
   request: ChatRequest,
   readSources: ReadSources,
-  call: Parameters<ReadSources>[1],
+  { deadline: { signal }, context: { hold } }: Call,
 ): Promise<ReturnType<typeof withUrls>> | undefined {
   const jpegs = conversationImages(request).filter(({ address }) => mayLackEnd(address))
   if (jpegs.length === 0) return undefined
   const read = async (named: NamedAddress) => {
-    const reading = readSources([named], call).then(([source]) => dataUrlOf(source!))
+    const reading = readSources([named], { signal, hold }).then(([source]) => dataUrlOf(source!))
     return [named.address, await reading.catch((error: unknown) => error)] as const
   }
   return Promise.all(jpegs.map(read)).then((urls) => withUrls(request, new Map(urls)))

@@ -1,7 +1,7 @@
 import type { Hold } from '../../bytes/budget.ts'
-import { joined, type Call, type Delivery } from '../call.ts'
+import { fail, receiptSoFar, succeed, type Call, type Delivery } from '../call.ts'
 import { toGatewayError, type GatewayError } from '../error.ts'
-import type { Warning } from '../model.ts'
+import { joined, type Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
 import { cacheEntryBytesMax, type CachedAnswer } from '../recall/cached-answer.ts'
 import type { Receipt } from '../receipt.ts'
@@ -53,7 +53,7 @@ export function deliverStream(begun: Begun): StreamedChat {
   else signal.addEventListener('abort', abandon, { once: true })
   const { isNative, usageSoFar } = begun.stream
   return {
-    receipt: call.receiptSoFar(route, warnings),
+    receipt: receiptSoFar(call, route, warnings),
     ...(isNative && { native: { usage: usageSoFar?.() } }),
     pipe: (sink) => {
       signal.removeEventListener('abort', abandon)
@@ -72,14 +72,14 @@ async function forward(
   const kept = keepEvents(sink, {
     cacheBytesMax: keep === undefined ? 0 : cacheEntryBytesMax,
     estimateBytesMax,
-    hold: call.hold,
+    hold: call.context.hold,
   })
   try {
     const { usage: reported, ...end } = await stream.forward(kept.sink)
     const isCounted = reported !== undefined && reported.outputTokens > 0
     const usage = isCounted ? reported : estimated(reported, request, kept)
     traceAnswer(call, end, kept)
-    const receipt = await call.succeed({ route, usage, servedModel: end.identity.model }, warnings)
+    const receipt = await succeed(call, { route, usage, servedModel: end.identity.model }, warnings)
     if (kept.complete()) {
       keep?.(() => cachedAnswer({ events: kept.events(), ...end }, usage, receipt))
     }
@@ -95,7 +95,11 @@ function estimated(reported: Usage | undefined, request: ChatRequest, kept: Kept
 }
 
 /** Events are parsed only for traced calls. */
-function traceAnswer({ trace }: Call, end: Omit<StreamEnd, 'usage'>, kept: KeptEvents): void {
+function traceAnswer(
+  { context: { trace } }: Call,
+  end: Omit<StreamEnd, 'usage'>,
+  kept: KeptEvents,
+): void {
   trace?.answered?.({
     id: end.identity.id,
     finishReasons: end.native ? [end.native.finishReason] : finishReasonsIn(kept.events()),
@@ -110,7 +114,7 @@ async function brokenOff(
 ): Promise<StreamOutcome> {
   try {
     const usage = partialUsage(stream, estimateStream(request, events))
-    return { error: await call.fail(thrown, { route, usage }) }
+    return { error: await fail(call, thrown, { route, usage }) }
   } catch (recordFailure) {
     return { error: toGatewayError(recordFailure) }
   }

@@ -1,9 +1,8 @@
-import type { Hold } from '../../bytes/budget.ts'
-import { deliverWhole, joined, type Answered, type Call, type Whole, type Work } from '../call.ts'
-import { dropped, type Model, type Warning } from '../model.ts'
+import { deliverWhole, tryRoutes, type Answered, type Call, type Work } from '../call.ts'
+import type { Whole } from '../receipt.ts'
+import { dropped, joined, type Model, type Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
 import { noAdapter, type Route } from '../route.ts'
-import type { TraceHeaders } from '../trace.ts'
 import type {
   ChatAnswer,
   ChatCompletion,
@@ -37,7 +36,7 @@ type Asked = {
   native: NativeRequest | undefined
   warnings: readonly Warning[]
 }
-type Attempt<T> = (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>
+type Attempt<T> = (route: Route, turn: ChatTurn) => Promise<T>
 
 /** A conversation with a language model, answered in one piece. */
 export function chatWork(
@@ -51,12 +50,14 @@ export function chatWork(
     ready: prepared,
     isShared: true,
     make: async (call, selection) => {
-      const attempt: Attempt<ChatAnswer> = (route, traceHeaders) =>
-        prepared(route).complete(turnOf(call, traceHeaders))
-      const { value, route } = await call.tryRoutes(selection, attempt, { ready: prepared })
+      const attempt: Attempt<ChatAnswer> = (route, turn) => prepared(route).complete(turn)
+      const { value, route } = await tryRoutes(call, selection, attempt, { ready: prepared })
       const { completion, usage: counted, bytes, native: asItCame } = value
       const usage = counted.outputTokens > 0 ? counted : withEstimates(counted, request, completion)
-      call.trace?.answered?.({ id: completion.id, finishReasons: finishReasonsOf(completion) })
+      call.context.trace?.answered?.({
+        id: completion.id,
+        finishReasons: finishReasonsOf(completion),
+      })
       const plain = { completion, text: JSON.stringify(completion) }
       const result = asItCame === undefined ? plain : { ...plain, native: asItCame }
       const warnings = warningsOf(prepared(route), asItCame !== undefined)
@@ -110,10 +111,9 @@ export function chatStreamWork(
     ...steps,
     isShared: false,
     make: async (call, selection) => {
-      const attempt: Attempt<ChatStream> = (route, traceHeaders) =>
-        prepared(route).stream(turnOf(call, traceHeaders))
+      const attempt: Attempt<ChatStream> = (route, turn) => prepared(route).stream(turn)
       const options = { ready: prepared, isStream: true }
-      const { value: stream, route } = await call.tryRoutes(selection, attempt, options)
+      const { value: stream, route } = await tryRoutes(call, selection, attempt, options)
       const warnings = warningsOf(prepared(route), stream.isNative === true)
       return { stream, route, warnings }
     },
@@ -137,7 +137,7 @@ function conversation(given: ChatRequest, parts: ChatParts, native: NativeReques
     // What is found changes.
     isNeverCached: request.web_search_options != null,
     check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
-    read: (call: { signal: AbortSignal; hold: Hold }) =>
+    read: (call: Call) =>
       withEnds(request, parts.readSources, call)?.then((ended) => {
         if (ended === undefined) return
         request.messages = ended.request.messages
@@ -227,15 +227,6 @@ function unsupportedChat(route: Route): PreparedChat {
   const refuse = () => Promise.reject(new Error('This route has no chat adapter.'))
   const problems = [noAdapter(route, 'chat')]
   return { problems, warnings: [], complete: refuse, stream: refuse }
-}
-
-function turnOf(
-  { deadline, hold, startedAt, nextVendorKey }: Call,
-  traceHeaders: TraceHeaders | undefined,
-): ChatTurn {
-  const createdSeconds = Math.floor(startedAt / 1000)
-  const { signal } = deadline
-  return { signal, hold, createdSeconds, idempotencyKey: nextVendorKey(), traceHeaders }
 }
 
 const known: readonly string[] = bodyMembers.createChatCompletion

@@ -1,7 +1,6 @@
-import type { Hold } from '../../bytes/budget.ts'
 import type { Target } from '../model.ts'
 import type { Usage } from '../money/price.ts'
-import type { TraceHeaders } from '../trace.ts'
+import type { Turn } from '../turn.ts'
 
 /** Texts, or the tokens of texts. */
 export type EmbeddingInputs = readonly string[] | readonly (readonly number[])[]
@@ -38,13 +37,7 @@ export type EmbeddingCall = {
   dimensions?: number | undefined
   user?: string | undefined
   target: Target
-  signal: AbortSignal
-  /** The memory that the call has reserved. */
-  hold: Hold
-  /** The idempotency key of this try, for vendors that accept one. */
-  idempotencyKey: string | undefined
-  /** Trace context headers for the vendor. */
-  traceHeaders: TraceHeaders | undefined
+  turn: Turn
 }
 
 export type EmbeddingAdapter = {

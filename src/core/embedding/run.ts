@@ -1,10 +1,11 @@
-import type { Call, Whole } from '../call.ts'
+import { tryRoutes, type Call } from '../call.ts'
+import type { Whole } from '../receipt.ts'
 import { afterSpending, ProviderFailure } from '../failure.ts'
 import { addUsage, type Usage } from '../money/price.ts'
 import type { Try } from '../resilience/failover.ts'
 import { runParts } from '../resilience/parts.ts'
 import type { Route, Selection } from '../route.ts'
-import type { TraceHeaders } from '../trace.ts'
+import type { Turn } from '../turn.ts'
 import { dimensionsFor, takesUser } from './check.ts'
 import {
   numberBytes,
@@ -44,9 +45,10 @@ export async function runEmbedding({
   const known = { bytes: 0, length: request.dimensions }
   try {
     await runParts({ parts, concurrency, answers, onFailure }, (inputs) =>
-      call.tryRoutes(
+      tryRoutes(
+        call,
         selection,
-        (route, traceHeaders) => embedPart({ request, call, inputs, known }, route, traceHeaders),
+        (route, turn) => embedPart({ request, inputs, known, route }, turn),
         { deadline },
       ),
     )
@@ -97,43 +99,34 @@ function partsOf(inputs: EmbeddingInputs, routes: readonly Route[]): EmbeddingIn
 
 type Part = {
   request: EmbeddingRequest
-  call: Call
+  route: Route
   inputs: EmbeddingInputs
   /** What the vectors of all parts have in common, and their size. */
   known: { bytes: number; length: number | undefined }
 }
 
 /** The vectors of one part at one route. Throws a ProviderFailure. */
-async function embedPart(
-  { request, call, inputs, known }: Part,
-  route: Route,
-  traceHeaders: TraceHeaders | undefined,
-): Promise<Made> {
-  const { hold, deadline } = call
+async function embedPart(part: Part, turn: Turn): Promise<Made> {
+  const { request, inputs, known, route } = part
   const { vectors, usage, servedModel } = await adapterOf(route.provider).embed({
     inputs,
     dimensions: dimensionsFor(request, route.model),
     user: takesUser(route) ? request.user : undefined,
     target: route,
-    signal: deadline.signal,
-    hold,
-    idempotencyKey: call.nextVendorKey(),
-    traceHeaders,
+    turn,
   })
   const counted = countedUsage(usage, inputs)
-  const failure = failureOf(vectors, { request, inputs, known, route })
+  const failure = failureOf(vectors, part)
   if (failure !== undefined) throw afterSpending(failure, counted)
   known.length ??= vectors[0]!.length / numberBytes
   known.bytes += vectors.length * known.length * numberBytes
   return { vectors, usage: counted, servedModel }
 }
 
-type Expected = Omit<Part, 'call'> & { route: Route }
-
 /** Why vectors cannot be delivered; undefined when they can. */
 function failureOf(
   vectors: readonly Vector[],
-  { request, inputs, known, route }: Expected,
+  { request, inputs, known, route }: Part,
 ): ProviderFailure | undefined {
   if (vectors.length !== inputs.length) {
     const text = `The provider made ${vectors.length} vectors of ${inputs.length} texts.`
@@ -153,7 +146,7 @@ function failureOf(
 
 function otherLength(
   length: number,
-  { request, known, route }: Pick<Expected, 'request' | 'known' | 'route'>,
+  { request, known, route }: Pick<Part, 'request' | 'known' | 'route'>,
 ): ProviderFailure {
   const text = `The model made vectors of ${length} dimensions, not of ${known.length}.`
   // A server with unknown abilities has ignored the parameter.

@@ -1,5 +1,6 @@
 import { joinPieces, type Pieces } from '../../bytes/pieces.ts'
-import { deliverWhole, type Answered, type Whole, type Work } from '../call.ts'
+import { deliverWhole, type Answered, type Work } from '../call.ts'
+import type { Whole } from '../receipt.ts'
 import type { Model } from '../model.ts'
 import type { UpperUsage } from '../money/upper-cost.ts'
 import { checkEmbedding } from './check.ts'

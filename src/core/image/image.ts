@@ -1,10 +1,9 @@
 import type { components } from '../../../generated/types.ts'
-import type { Hold } from '../../bytes/budget.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
 import type { CatalogModel, Target, Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
 import { runParts } from '../resilience/parts.ts'
-import type { TraceHeaders } from '../trace.ts'
+import type { Turn } from '../turn.ts'
 
 type Schemas = components['schemas']
 export type ImageFormat = Schemas['ImageFormat']
@@ -64,7 +63,7 @@ export const noTexts: ExtractedTexts = new Map()
  */
 export type ReadSources = (
   addresses: readonly NamedAddress[],
-  call: Pick<ImageCall, 'signal' | 'hold'> & { takesHeic?: boolean | undefined },
+  call: Pick<Turn, 'signal' | 'hold'> & { takesHeic?: boolean | undefined },
   texts?: ExtractedTexts,
 ) => Promise<ImageSource[]>
 
@@ -163,13 +162,7 @@ export type ImageCall = {
   target: Target
   count: number
   index: number
-  signal: AbortSignal
-  /** The memory that the call has reserved. */
-  hold: Hold
-  /** The idempotency key of this try, for vendors that accept one; a try may make several calls. */
-  idempotencyKey: string | undefined
-  /** Trace context headers for the vendor. */
-  traceHeaders: TraceHeaders | undefined
+  turn: Turn
 }
 
 /** The image abilities in a catalog row. */

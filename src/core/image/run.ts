@@ -1,5 +1,6 @@
 import { piecesLength } from '../../bytes/pieces.ts'
-import type { Call, Whole } from '../call.ts'
+import { tryRoutes, type Call } from '../call.ts'
+import type { Whole } from '../receipt.ts'
 import type { Try } from '../resilience/failover.ts'
 import { afterSpending, ProviderFailure, mostRelevantFailure, UnknownOutcome } from '../failure.ts'
 import { given } from '../given.ts'
@@ -59,7 +60,7 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
   for (const ofModel of selectionsByModel(selection)) {
     const [first] = ofModel.routes
     const planned = requestFor(options.request, options.planOf(first!))
-    const fitting = { shrink: options.parts.shrinkPicture, hold: call.hold }
+    const fitting = { shrink: options.parts.shrinkPicture, hold: call.context.hold }
     try {
       const sources = await fitSources(planned.sources, first!.model, fitting)
       const request = { ...planned, sources }
@@ -82,7 +83,10 @@ async function reserveMemory(options: Options): Promise<void> {
     return request.n * Math.max(made, copies * delivered)
   }
   try {
-    await call.hold.reserve(Math.max(...selection.routes.map(bytesOf)), call.deadline.signal)
+    await call.context.hold.reserve(
+      Math.max(...selection.routes.map(bytesOf)),
+      call.deadline.signal,
+    )
   } catch (error) {
     const isEnded = error instanceof ProviderFailure && error.kind !== 'timeout'
     throw isEnded ? error : memoryError('process')
@@ -110,11 +114,9 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const make = makerOf(options, splitConcurrency)
   try {
     await splitCalls(split, (count, index) =>
-      call.tryRoutes(
-        selection,
-        (route, traceHeaders) => make(route, { count, index, traceHeaders }),
-        { deadline },
-      ),
+      tryRoutes(call, selection, (route, turn) => make(route, { count, index, turn }), {
+        deadline,
+      }),
     )
   } catch (error) {
     // After a failure the list has gaps.
@@ -157,18 +159,17 @@ function deadlineOfSiblings({ deadline }: Pick<Call, 'deadline'>): Siblings {
   return { deadline: { ...deadline, signal }, onFailure }
 }
 
-type Part = Pick<ImageCall, 'count' | 'index' | 'traceHeaders'>
+type Part = Pick<ImageCall, 'count' | 'index' | 'turn'>
 
 /** Returns a function that makes and converts a part of the pictures at one route. */
 function makerOf(options: Options, concurrency: number) {
   const { request, planOf, call } = options
-  const { hold, deadline, allowRepeat } = call
+  const { allowRepeat } = call.context
   return async (route: Route, part: Part): Promise<Made> => {
     const plan = planOf(route)
-    const callOptions = { idempotencyKey: call.nextVendorKey(), hold, signal: deadline.signal }
     let made: Made | undefined
     try {
-      const asked = { request, plan, target: route, ...part, ...callOptions }
+      const asked = { request, plan, target: route, ...part }
       const result = await generate(adapterOf(route), asked, concurrency)
       const { width, height } = result.pictures[0]!
       made = { result, first: { width, height }, lostFor: undefined }
@@ -189,13 +190,14 @@ function makerOf(options: Options, concurrency: number) {
 /** Replaces each picture by its delivered form, so that the memory of the vendor's form is free at once. */
 async function finishEach(made: Made, plan: ImagePlan, { parts, call }: Options): Promise<void> {
   const { pictures } = made.result
+  const { hold } = call.context
   const finish = async (picture: Picture, index: number): Promise<void> => {
     const finished = await parts.conversion.finish(picture, plan, call.deadline.signal)
     pictures[index] = finished.picture
     made.lostFor ??= finished.credentialsLostFor
     if (finished.picture === picture) return
-    call.hold.growAnswer(piecesLength(finished.picture.base64))
-    call.hold.giveAnswer(piecesLength(picture.base64))
+    hold.growAnswer(piecesLength(finished.picture.base64))
+    hold.giveAnswer(piecesLength(picture.base64))
   }
   await Promise.all(pictures.map(finish))
 }

@@ -1,4 +1,5 @@
-import { deliverWhole, type Answered, type Whole, type Work } from '../call.ts'
+import { deliverWhole, type Answered, type Work } from '../call.ts'
+import type { Whole } from '../receipt.ts'
 import { tokensOfPrompt } from '../chat/estimate.ts'
 import { tooSmall } from '../chat/media.ts'
 import { GatewayError } from '../error.ts'
@@ -85,12 +86,12 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       upperImageUsage(request, model, plans.get(model)!.plan, addresses.length),
     exactUsage: (route, first) =>
       exactImageUsage(request, plans.get(route.model)!.plan, { route, first }, addresses.length),
-    read: async (call) => {
+    read: async ({ deadline: { signal }, context: { hold } }) => {
       const counts = [...plans.values()].map(({ plan }) => plan.sources ?? addresses.length)
       const sent = addresses.slice(addresses.length - Math.max(0, ...counts))
       const takesHeic = [...plans.keys()].some(({ row }) => row.input_image_heic)
       if (sent.length === 0) return
-      request.sources = await parts.readSources(sent, { ...call, takesHeic }, texts)
+      request.sources = await parts.readSources(sent, { signal, hold, takesHeic }, texts)
     },
     canonical: () => ({
       ...request,

@@ -1,4 +1,5 @@
-import { deliverWhole, type Answered, type Whole, type Work } from '../call.ts'
+import { deliverWhole, tryRoutes, type Answered, type Work } from '../call.ts'
+import type { Whole } from '../receipt.ts'
 import { makesModerations } from '../model.ts'
 import { noUsage } from '../money/price.ts'
 import { noAdapter, type Readiness, type Route } from '../route.ts'
@@ -27,16 +28,9 @@ export function moderationWork(
     canonical: () => request,
     isShared: true,
     make: async (call, selection) => {
-      const { value, route } = await call.tryRoutes(selection, (target, traceHeaders) =>
+      const { value, route } = await tryRoutes(call, selection, (target, turn) =>
         // `checkModeration` has excluded providers without an adapter.
-        target.provider.moderation!.moderate({
-          input,
-          target,
-          signal: call.deadline.signal,
-          hold: call.hold,
-          idempotencyKey: call.nextVendorKey(),
-          traceHeaders,
-        }),
+        target.provider.moderation!.moderate({ input, target, turn }),
       )
       const { results, servedModel } = value
       return {

@@ -1,7 +1,4 @@
-import type { CallContext } from '../caller.ts'
 import { GatewayError } from '../error.ts'
-import type { Route } from '../route.ts'
-import type { TraceHeaders } from '../trace.ts'
 import { callerCancelled } from './deadline.ts'
 
 /** The place of a call that goes on after its answer. */
@@ -89,20 +86,4 @@ function tooMany(most: number): GatewayError {
     param: 'background',
     retryAfterSeconds: 5,
   })
-}
-
-type AttemptRoute<T> = (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>
-
-/** Attempts of a call; `begin` of its context is called before the first. */
-export function beginning<T>(
-  { begin }: CallContext,
-  endsAt: number,
-  attempt: AttemptRoute<T>,
-): AttemptRoute<T> {
-  if (begin === undefined) return attempt
-  let begun: Promise<void> | undefined
-  return async (route, traceHeaders) => {
-    await (begun ??= begin({ modelId: route.model.row.id, endsAt }))
-    return attempt(route, traceHeaders)
-  }
 }

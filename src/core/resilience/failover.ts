@@ -76,7 +76,6 @@ type Options<T> = {
   ready?: ((route: Route) => Readiness) | undefined
   attempt: (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>
   /** Receives each try, also when all tries fail. */
-  attempts: Attempt[]
   tries: Try[]
   deadline: Pick<Deadline, 'signal' | 'endsAt'>
   monotonic: () => number
@@ -185,18 +184,17 @@ type Made = Pick<Attempt, 'outcome'> & {
 }
 
 function note(
-  options: Pick<Options<unknown>, 'attempts' | 'tries' | 'report' | 'monotonic' | 'begunAt'>,
+  options: Pick<Options<unknown>, 'tries' | 'report' | 'monotonic' | 'begunAt'>,
   { route, outcome, status, startedAt }: Made,
   failure?: ProviderFailure,
 ): Try {
   const { provider, upstreamModel } = route
-  const { attempts, tries, report, monotonic, begunAt } = options
+  const { tries, report, monotonic, begunAt } = options
   const startMs = Math.round(startedAt - begunAt)
   const durationMs = monotonic() - startedAt
   const known = { provider: provider.id, upstreamModel, outcome, startMs, durationMs }
   const attempt: Attempt = status === undefined ? known : { ...known, status }
   const made: Try = { route, attempt, failure }
-  attempts.push(attempt)
   tries.push(made)
   report(attempt)
   return made

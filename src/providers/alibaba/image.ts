@@ -31,17 +31,14 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   return {
     picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
     generate: async (call) => {
-      const { signal, hold, traceHeaders, count } = call
+      const { turn, count } = call
       const request = requestTo(path, wireRequest(call))
-      const addresses = await receive(
-        { dispatch, request, signal, hold, traceHeaders, bytesMax },
-        (head) => {
-          if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
-          const whole = wholeReader()
-          return { push: whole.push, finish: () => readAnswer(whole.finish(), { texts, count }) }
-        },
+      const addresses = await receive({ dispatch, request, bytesMax }, turn, (head) =>
+        head.status === 200
+          ? wholeReader((bytes) => readAnswer(bytes, { texts, count }))
+          : failureReader(head, complaintOf, kindOf, texts),
       )
-      return { pictures: await fetchEach(fetchPicture, addresses, call) }
+      return { pictures: await fetchEach(fetchPicture, addresses, turn) }
     },
   }
 }

@@ -5,13 +5,13 @@ import type {
   ChatCompletion,
   ChatRequest,
   ChatTurn,
-  CountTurn,
   NativeRequest,
 } from '../../core/chat/chat.ts'
 import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
 import type { Target } from '../../core/model.ts'
+import type { Turn } from '../../core/turn.ts'
 import { jsonRequests, type UpstreamHead, type UpstreamRequest } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
@@ -38,26 +38,22 @@ const countPath = `${path}/count_tokens`
 
 /** Chat over the Messages API. A request of a caller of this API is sent as it came, if possible. */
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
-  const { dispatch, texts, limits, coalescing } = endpoint
+  const { dispatch, texts, limits } = endpoint
   const requestTo = jsonRequests(endpoint, { headers: versionHeaders })
   const bytesMax = limits.jsonBytesMax
   const failing = { readFailure: (head: UpstreamHead) => readFailure(head, texts) }
-  const whole = ({ request, seal }: Sending, turn: ChatTurn, asked: Asked) => {
-    const { signal, hold, traceHeaders } = turn
-    const how = { signal, hold, traceHeaders, bytesMax, copies: printedCopies }
-    return receive({ dispatch, request, ...how }, (head) => {
-      if (head.status !== 200) return readFailure(head, texts)
-      const { push, finish } = wholeReader()
-      return { push, finish: () => readMessage(finish(), asked, seal) }
-    })
-  }
+  const whole = ({ request, seal }: Sending, turn: ChatTurn, asked: Asked) =>
+    receive({ dispatch, request, bytesMax, copies: printedCopies }, turn, (head) =>
+      head.status === 200
+        ? wholeReader((bytes) => readMessage(bytes, asked, seal))
+        : readFailure(head, texts),
+    )
   const stream = ({ request, seal }: Sending, turn: ChatTurn, asked: Asked) => {
-    const { signal, hold, traceHeaders } = turn
-    const opening = { dispatch, request, signal, hold, traceHeaders, coalescing, limits }
+    const opening = { endpoint, request, ...failing }
     const reading = { ...asked, answerBytesMax: bytesMax }
     return seal === undefined
-      ? openTranslated({ ...opening, ...failing, translator: () => translator(reading) })
-      : openNative({ ...opening, ...failing, reader: () => nativeReader({ ...reading, seal }) })
+      ? openTranslated(opening, turn, () => translator(reading))
+      : openNative(opening, turn, () => nativeReader({ ...reading, seal }))
   }
   return {
     takesResultMedia: true,
@@ -71,7 +67,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
       const asking = (sending: () => Sending) => ({
         complete: (turn: ChatTurn) => whole(sending(), turn, askedIn(turn)),
         stream: (turn: ChatTurn) => stream(sending(), turn, askedIn(turn)),
-        countInput: (turn: CountTurn) => {
+        countInput: (turn: Turn) => {
           const request = sending().counted()
           return countInput({ endpoint, request, member: 'input_tokens', ...failing }, turn)
         },

@@ -34,8 +34,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
     picturesPerCall: () => 1,
     generate: (call) => {
       const request = requestTo('/images/generations', wireRequest(call))
-      const { signal, hold, traceHeaders } = call
-      return receive({ dispatch, request, signal, hold, traceHeaders, bytesMax }, (head) => {
+      return receive({ dispatch, request, bytesMax }, call.turn, (head) => {
         if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
         const reader = base64Reader('b64_json')
         return {

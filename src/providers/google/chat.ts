@@ -1,13 +1,8 @@
-import type {
-  ChatAdapter,
-  ChatAnswer,
-  ChatCompletion,
-  ChatRequest,
-  CountTurn,
-} from '../../core/chat/chat.ts'
+import type { ChatAdapter, ChatAnswer, ChatCompletion, ChatRequest } from '../../core/chat/chat.ts'
 import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Target } from '../../core/model.ts'
+import type { Turn } from '../../core/turn.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests, type UpstreamHead } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
@@ -42,7 +37,7 @@ export function chatAdapter(
   modelsPath: string,
   countedOf: CountedOf,
 ): ChatAdapter {
-  const { dispatch, texts, limits, coalescing, readSources } = endpoint
+  const { dispatch, texts, limits, readSources } = endpoint
   const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.jsonBytesMax
   const failing = { readFailure: (head: UpstreamHead) => readFailure(head, texts) }
@@ -52,7 +47,7 @@ export function chatAdapter(
       const { body, problems, warnings } = writeChat(request, target)
       const tokensMax = tokensMaxOf(target, request.n ?? 1)
       const fetches = needsInlining(request)
-      const send = async (method: string, turn: CountTurn, write: CountedOf = same) => {
+      const send = async (method: string, turn: Turn, write: CountedOf = same) => {
         const { upstreamModel } = target
         const path = `${modelsPath}/${encodeURIComponent(upstreamModel)}:${method}`
         if (!fetches) return requestTo(path, write(body, upstreamModel))
@@ -63,28 +58,24 @@ export function chatAdapter(
         problems,
         warnings,
         complete: async (turn) => {
-          const { signal, hold, traceHeaders, createdSeconds } = turn
           const sent = await send('generateContent', turn)
-          const answered = { signal, hold, traceHeaders, bytesMax, copies: printedCopies }
-          return receive({ dispatch, request: sent, ...answered }, (head) => {
-            if (head.status !== 200) return readFailure(head, texts)
-            const whole = wholeReader()
-            const { upstreamModel } = target
-            const asked = { request, createdSeconds, upstreamModel, tokensMax, texts, target }
-            return { push: whole.push, finish: () => readAnswer(whole.finish(), asked) }
-          })
+          const receiving = { dispatch, request: sent, bytesMax, copies: printedCopies }
+          const { createdSeconds } = turn
+          const { upstreamModel } = target
+          const asked = { request, createdSeconds, upstreamModel, tokensMax, texts, target }
+          return receive(receiving, turn, (head) =>
+            head.status === 200
+              ? wholeReader((bytes) => readAnswer(bytes, asked))
+              : readFailure(head, texts),
+          )
         },
         stream: async (turn) => {
-          const { signal, hold, traceHeaders, createdSeconds } = turn
           const sent = await send('streamGenerateContent?alt=sse', turn)
+          const { createdSeconds } = turn
           const { upstreamModel } = target
-          const how = { dispatch, request: sent, signal, hold, traceHeaders, coalescing, limits }
-          return openTranslated({
-            ...how,
-            ...failing,
-            translator: () =>
-              translator({ createdSeconds, upstreamModel, texts, tokensMax, target, request }),
-          })
+          return openTranslated({ endpoint, request: sent, ...failing }, turn, () =>
+            translator({ createdSeconds, upstreamModel, texts, tokensMax, target, request }),
+          )
         },
         countInput: async (turn) => {
           const counted = await send('countTokens', turn, countedOf)

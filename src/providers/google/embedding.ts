@@ -21,24 +21,19 @@ export function embeddingAdapter(endpoint: Endpoint): EmbeddingAdapter {
   return {
     inputsPerCall,
     takes: { dimensions: true },
-    embed: ({ inputs, dimensions, target, ...call }) => {
+    embed: ({ inputs, dimensions, target, turn }) => {
       const model = `models/${target.upstreamModel}`
       const more = dimensions === undefined ? {} : { outputDimensionality: dimensions }
       const requests = inputs.map((text) => ({ model, content: { parts: [{ text }] }, ...more }))
       const path = `/v1beta/models/${encodeURIComponent(target.upstreamModel)}:batchEmbedContents`
-      const { signal, hold, traceHeaders } = call
       const request = requestTo(path, { requests })
-      const how = { dispatch, request, signal, hold, traceHeaders, bytesMax, copies: printedCopies }
-      return receive(how, (head) => {
-        if (head.status !== 200) return readFailure(head, texts)
-        const whole = wholeReader()
-        // Only whole vectors have length one.
-        const isShortened = dimensions !== undefined
-        return {
-          push: whole.push,
-          finish: () => readAnswer(parseJson(whole.finish()), { target, isShortened }),
-        }
-      })
+      // Only whole vectors have length one.
+      const isShortened = dimensions !== undefined
+      return receive({ dispatch, request, bytesMax, copies: printedCopies }, turn, (head) =>
+        head.status === 200
+          ? wholeReader((bytes) => readAnswer(parseJson(bytes), { target, isShortened }))
+          : readFailure(head, texts),
+      )
     },
   }
 }

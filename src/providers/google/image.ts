@@ -54,8 +54,7 @@ export function imageAdapter(endpoint: Endpoint, modelsPath: string): ImageAdapt
     generate: (call) => {
       const path = `${modelsPath}/${encodeURIComponent(call.target.upstreamModel)}:generateContent`
       const request = requestTo(path, wireRequest(call))
-      const { signal, hold, traceHeaders } = call
-      return receive({ dispatch, request, signal, hold, traceHeaders, bytesMax }, (head) => {
+      return receive({ dispatch, request, bytesMax }, call.turn, (head) => {
         if (head.status !== 200) return readFailure(head, texts)
         const reader = base64Reader('data')
         return {

@@ -19,7 +19,6 @@ import {
   receive,
   wholeReader,
   type PieceReader,
-  type UpstreamHead,
 } from '../transport/upstream.ts'
 import { membersOf, type Members } from '../wire/any-json.ts'
 import { inlineImages, needsInlining } from '../../core/chat/pictures.ts'
@@ -39,7 +38,7 @@ const path = '/chat/completions'
 
 /** Chat over `POST /chat/completions`. */
 export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
-  const { dispatch, texts, limits, coalescing, dialect = plainDialect } = endpoint
+  const { dispatch, texts, limits, dialect = plainDialect } = endpoint
   const requestTo = jsonRequests(endpoint)
   const written = (body: object, { idempotencyKey }: ChatTurn): UpstreamRequest =>
     withKey(requestTo(path, body), dialect.idempotencyHeader, idempotencyKey)
@@ -62,14 +61,11 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
         return { request, dialect, reading, fallback, tokensMax, eventBytesMax: bytesMax }
       }
       const ask = (sent: UpstreamRequest, turn: ChatTurn): Promise<ChatAnswer> => {
-        const { signal, hold, traceHeaders, createdSeconds } = turn
-        const how = readingFor(createdSeconds)
-        const read = (head: UpstreamHead): PieceReader<ChatAnswer> =>
-          head.status === 200 ? completionReader(how) : readFailure(head, reading)
-        const copies = printedCopies
-        return receive(
-          { dispatch, request: sent, signal, hold, traceHeaders, bytesMax, copies },
-          read,
+        const receiving = { dispatch, request: sent, bytesMax, copies: printedCopies }
+        return receive(receiving, turn, (head) =>
+          head.status === 200
+            ? completionReader(readingFor(turn.createdSeconds))
+            : readFailure(head, reading),
         )
       }
       return {
@@ -80,12 +76,9 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
           return sent instanceof Promise ? sent.then((one) => ask(one, turn)) : ask(sent, turn)
         },
         stream: async (turn) => {
-          const { signal, hold, traceHeaders, createdSeconds } = turn
-          const sent = await requestOf(turn)
-          const asked = { dispatch, request: sent, signal, hold, traceHeaders, coalescing }
-          const answer = await open(asked)
+          const answer = await open(endpoint, await requestOf(turn), turn)
           if (answer.head.status === 200) {
-            const how = readingFor(createdSeconds)
+            const how = readingFor(turn.createdSeconds)
             const readWhole = (bytes: Buffer) => readCompletion(bytes, how)
             return startStream(answer, { ...how, limits, readWhole })
           }
@@ -107,7 +100,7 @@ type Reading = {
 
 /** Reads an answer that should be one JSON object; some servers stream it, as its first bytes show. */
 function completionReader(how: Reading): PieceReader<ChatAnswer> {
-  const whole = wholeReader()
+  const whole = wholeReader((answer) => answer)
   let bytes = 0
   let streamed: PieceReader<ChatAnswer> | undefined
   return {

@@ -36,15 +36,13 @@ export function embeddingAdapter(
     inputsPerCall,
     takes,
     embed: async (call) => {
-      const { signal, hold, traceHeaders, idempotencyKey, inputs } = call
+      const { turn, inputs } = call
       const plain = requestTo(path, wireRequest(call, embeddingDialect))
-      const request = withKey(plain, dialect.idempotencyHeader, idempotencyKey)
+      const request = withKey(plain, dialect.idempotencyHeader, turn.idempotencyKey)
       const copies = base64 ? base64Copies : printedCopies
-      const how = { dispatch, request, signal, hold, traceHeaders, bytesMax, copies }
-      const answer = await receive(how, (head) => {
-        if (head.status !== 200) return readFailure(head, reading)
-        return base64Reader('embedding', inputs.length)
-      })
+      const answer = await receive({ dispatch, request, bytesMax, copies }, turn, (head) =>
+        head.status === 200 ? base64Reader('embedding', inputs.length) : readFailure(head, reading),
+      )
       const failure = bodyFailure(answer.json, reading)
       if (failure !== undefined) throw failure
       return readAnswer(answer, call)

@@ -70,22 +70,21 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
     ...(readCost === undefined ? {} : { reportsCost: true }),
     picturesPerCall: ({ model }) => (model.row.image ?? unlisted?.image)?.images_per_call_max ?? 1,
     generate: async (call) => {
-      const { signal, hold, traceHeaders, count } = call
+      const { turn, count } = call
       const tokensMax = tokensMaxOf(call.target, count)
       const reading = { count, texts, tokensMax, readCost, isRefused }
       // A form has copies of the pictures, without base64.
       const { sources } = imageDialect.edits ? { sources: [] } : call.request
       const copied = sources.reduce((sum, { base64 }) => sum + decodedLength(base64), 0)
-      assertTaken(copied === 0 ? undefined : hold.takeMore(copied))
+      assertTaken(copied === 0 ? undefined : turn.hold.takeMore(copied))
       const request = requestFor(call)
-      const how = { dispatch, request, signal, hold, traceHeaders, bytesMax }
-      const { items, ...rest } = await receive(how, (head) => {
+      const { items, ...rest } = await receive({ dispatch, request, bytesMax }, turn, (head) => {
         if (head.status !== 200) return readFailure(head, endpoint)
         const reader = base64Reader('b64_json')
         return { push: reader.push, finish: () => readImages(reader.finish(), reading) }
-      }).finally(() => hold.give(copied))
+      }).finally(() => turn.hold.give(copied))
       const pictures = items.map(async ({ picture, revisedPrompt }) => {
-        const made = typeof picture === 'string' ? await fetchPicture(picture, call) : picture
+        const made = typeof picture === 'string' ? await fetchPicture(picture, turn) : picture
         return revisedPrompt === undefined ? made : { ...made, revisedPrompt }
       })
       try {
@@ -112,8 +111,8 @@ function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => UpstreamR
     return { ...sent, headers: { ...sent.headers, 'content-type': contentType }, body: form }
   }
   return (call) => {
-    const { idempotencyKey: key, index } = call
-    const own = key === undefined ? undefined : `${key}-${index}`
+    const { idempotencyKey: key } = call.turn
+    const own = key && `${key}-${call.index}`
     return withKey(write(call), imageDialect.idempotencyHeader, own)
   }
 }

@@ -19,14 +19,13 @@ export function moderationAdapter(endpoint: OpenAiEndpoint): ModerationAdapter {
   const reading = { texts, failureKind: dialect.failureKind }
   const bytesMax = limits.jsonBytesMax
   return {
-    moderate: async ({ input, target, signal, hold, idempotencyKey, traceHeaders }) => {
+    moderate: async ({ input, target, turn }) => {
       const plain = requestTo('/moderations', { model: target.upstreamModel, input })
-      const request = withKey(plain, dialect.idempotencyHeader, idempotencyKey)
-      const how = { dispatch, request, signal, hold, traceHeaders, bytesMax, copies: printedCopies }
-      const bytes = await receive(how, (head) =>
-        head.status === 200 ? wholeReader() : readFailure(head, reading),
+      const request = withKey(plain, dialect.idempotencyHeader, turn.idempotencyKey)
+      const receiving = { dispatch, request, bytesMax, copies: printedCopies }
+      const body = await receive(receiving, turn, (head) =>
+        head.status === 200 ? wholeReader(parseJson) : readFailure(head, reading),
       )
-      const body = parseJson(bytes)
       const failure = bodyFailure(body, reading)
       if (failure !== undefined) throw failure
       const { results, model } = membersOf(body)

@@ -1,5 +1,6 @@
-import type { ChatRequest, CountTurn } from '../../core/chat/chat.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { Target } from '../../core/model.ts'
+import type { Turn } from '../../core/turn.ts'
 import { abilitiesOf, writeChat } from '../openai-compatible/chat-request.ts'
 import type { ChatDialect } from '../openai-compatible/dialect.ts'
 import { moderationAdapter } from '../openai-compatible/moderation.ts'
@@ -137,7 +138,7 @@ function withResponses(overChat: Vendor): Vendor {
             const adapter = needsResponses(request, target) ? responses : chat
             const translated = {
               ...adapter.prepare(request, target),
-              countInput: (turn: CountTurn) => responses.prepare(request, target).countInput(turn),
+              countInput: (turn: Turn) => responses.prepare(request, target).countInput(turn),
             }
             const isNative = native?.api === 'responses' && translated.problems.length === 0
             if (!isNative || !isForResponses(target)) return translated

@@ -93,13 +93,11 @@ async function fetchToken({ request: write, connector }: Options) {
     errorTimeoutMs: timeoutMs,
   }
   const signal = AbortSignal.timeout(timeoutMs)
-  const unheld = { hold: uncounted, traceHeaders: undefined }
-  const asked = { dispatch: pool.dispatch, request, signal, ...unheld, bytesMax }
+  const asked = { dispatch: pool.dispatch, request, bytesMax }
   try {
-    return await receive(asked, ({ status }) => {
-      const whole = wholeReader()
-      return { push: whole.push, finish: () => readToken(status, whole.finish()) }
-    })
+    return await receive(asked, { signal, hold: uncounted }, ({ status }) =>
+      wholeReader((bytes) => readToken(status, bytes)),
+    )
   } catch (error) {
     if (error instanceof ProviderFailure && own.has(error)) throw error
     const isTimeout = error instanceof ProviderFailure && error.kind === 'timeout'

@@ -1,8 +1,11 @@
-import type { ReadSources } from '../../core/image/image.ts'
+import type { Picture, ReadSources } from '../../core/image/image.ts'
+import type { Turn } from '../../core/turn.ts'
 import type { Coalescing } from './coalescing.ts'
 import type { Dispatch } from './dispatch.ts'
-import type { FetchPicture } from './fetch-picture.ts'
 import type { VendorTexts } from './vendor-texts.ts'
+
+/** Downloads a picture from a URL in a vendor's answer. Throws a ProviderFailure. */
+export type FetchPicture = (address: string, turn: Turn) => Promise<Picture>
 
 /** The parts of a configured vendor or server that adapters need. */
 export type Endpoint = {

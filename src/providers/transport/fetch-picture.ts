@@ -4,7 +4,9 @@ import { afterSpending, ProviderFailure } from '../../core/failure.ts'
 import type { Picture } from '../../core/image/image.ts'
 import { readPicture } from '../../core/image/picture.ts'
 import { noUsage } from '../../core/money/price.ts'
+import type { Turn } from '../../core/turn.ts'
 import type { Dispatch } from './dispatch.ts'
+import type { FetchPicture } from './endpoint.ts'
 import { noMemory } from './answer-memory.ts'
 import { receive, type PieceReader } from './upstream.ts'
 
@@ -14,20 +16,15 @@ export type FetchPublic = (
   limits: { bytesMax: number; signal: AbortSignal },
   sink: { push(piece: Buffer): unknown },
 ) => Promise<void>
-/** Downloads a picture from a URL in a vendor's answer. Throws a ProviderFailure. */
-export type FetchPicture = (
-  address: string,
-  call: { signal: AbortSignal; hold: Hold },
-) => Promise<Picture>
 
 /** Downloads all pictures of an answer. A failure reports the number of pictures that were made. */
 export async function fetchEach(
   fetchPicture: FetchPicture,
   addresses: readonly string[],
-  call: Parameters<FetchPicture>[1],
+  turn: Turn,
 ): Promise<Picture[]> {
   try {
-    return await Promise.all(addresses.map((one) => fetchPicture(one, call)))
+    return await Promise.all(addresses.map((one) => fetchPicture(one, turn)))
   } catch (error) {
     throw afterSpending(error, { ...noUsage, images: addresses.length })
   }
@@ -65,8 +62,7 @@ export function createFetchPicture(options: Options): FetchPicture {
       const timeouts = { headersTimeoutMs, idleTimeoutMs, errorTimeoutMs }
       const request = { method: 'GET', path, headers: {}, ...timeouts } as const
       // Sends no trace headers: the URL may lead to any service on the vendor's origin.
-      const how = { dispatch, request, signal, hold, traceHeaders: undefined, bytesMax }
-      return receive(how, ({ status }) =>
+      return receive({ dispatch, request, bytesMax }, { signal, hold }, ({ status }) =>
         status === 200 ? pictureReader() : refusedReader(status),
       )
     }
@@ -82,15 +78,15 @@ export function createFetchPicture(options: Options): FetchPicture {
     }
     return reader.finish()
   }
-  return async (address, call) => {
+  return async (address, turn) => {
     try {
-      return await fetchOnce(address, call)
+      return await fetchOnce(address, turn)
     } catch (error) {
       // Retries a failed download, since the picture is made and paid for. An error without a status
       // is retried too.
       const { status = 500, kind } = error as Partial<ProviderFailure>
-      if (call.signal.aborted || status < 500 || kind === 'no_memory') throw error
-      return fetchOnce(address, call)
+      if (turn.signal.aborted || status < 500 || kind === 'no_memory') throw error
+      return fetchOnce(address, turn)
     }
   }
 }

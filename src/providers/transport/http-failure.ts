@@ -14,27 +14,27 @@ export function failureReader(
   kindOf: (status: number, complaint: Complaint) => FailureKind,
   texts: VendorTexts,
 ): PieceReader<never> {
-  const whole = wholeReader()
+  const { push, finish } = wholeReader((answer) => {
+    const { status, headers, wasSent } = head
+    // With an unsupported encoding the body is not text.
+    const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
+    const body = isPacked ? undefined : jsonOrText(answer)
+    const complaint = readComplaint(body, complaintOf)
+    throw failureOf(kindOf(status, complaint), complaint, {
+      status,
+      texts,
+      retryAfterSeconds: retryAfterSeconds(head),
+      wasSent: wasSent === true && proxyStatuses.has(status) && !isVendorsForm(body),
+    })
+  })
   let bytes = 0
   return {
     push: (piece) => {
-      if (bytes < answerBytesKept) whole.push(piece.subarray(0, answerBytesKept - bytes))
+      if (bytes < answerBytesKept) push(piece.subarray(0, answerBytesKept - bytes))
       bytes += piece.length
     },
     isEnough: () => bytes >= answerBytesKept,
-    finish: () => {
-      const { status, headers, wasSent } = head
-      // With an unsupported encoding the body is not text.
-      const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
-      const body = isPacked ? undefined : jsonOrText(whole.finish())
-      const complaint = readComplaint(body, complaintOf)
-      throw failureOf(kindOf(status, complaint), complaint, {
-        status,
-        texts,
-        retryAfterSeconds: retryAfterSeconds(head),
-        wasSent: wasSent === true && proxyStatuses.has(status) && !isVendorsForm(body),
-      })
-    },
+    finish,
   }
 }
 

@@ -1,9 +1,9 @@
-import type { Hold } from '../../bytes/budget.ts'
 import { joinPieces } from '../../bytes/pieces.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import type { TraceHeaders } from '../../core/trace.ts'
+import type { Turn } from '../../core/turn.ts'
 import { connectionFailure, enough, readFailure, tooLarge } from './answer-failure.ts'
 import type { Coalescing } from './coalescing.ts'
+import type { Endpoint } from './endpoint.ts'
 import {
   inTrace,
   type Dispatch,
@@ -26,14 +26,9 @@ export type PieceReader<T> = {
   isEnough?(): boolean
 }
 
-type Options = {
+type Receiving = {
   dispatch: Dispatch
   request: UpstreamRequest
-  signal: AbortSignal
-  /** The memory of the call, which includes the answer. */
-  hold: Hold
-  /** Trace context headers, for vendors only. */
-  traceHeaders: TraceHeaders | undefined
   bytesMax: number
   /** Copies of the answer in memory; 1 when absent. */
   copies?: number
@@ -46,7 +41,8 @@ type Options = {
  * aborts.
  */
 export function receive<T>(
-  { dispatch, request, signal, hold, traceHeaders, bytesMax, copies = 1 }: Options,
+  { dispatch, request, bytesMax, copies = 1 }: Receiving,
+  { signal, hold, traceHeaders }: Turn,
   readerFor: (head: UpstreamHead) => PieceReader<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -135,12 +131,12 @@ export function readRest<T>(
   })
 }
 
-/** Collects a whole answer; `finish` returns its bytes. */
-export function wholeReader(): PieceReader<Buffer> {
+/** Collects a whole answer, and reads its bytes at the end. */
+export function wholeReader<T>(read: (bytes: Buffer) => T): PieceReader<T> {
   const pieces: Buffer[] = []
   return {
     push: (piece) => pieces.push(piece),
-    finish: () => joinPieces(pieces),
+    finish: () => read(joinPieces(pieces)),
   }
 }
 
@@ -165,23 +161,17 @@ export type OpenAnswer = {
   resume(): void
   abort(reason: ProviderFailure): void
   /** The memory of the call. */
-  hold: Hold
+  hold: Turn['hold']
   /** Called when the content is complete: aborts an answer that does not end within the timeout. */
   endWithin(timeoutMs: number): void
 }
 
-/** The options of a request whose answer is streamed. */
-export type Opening = Omit<Options, 'bytesMax'> & { coalescing: Coalescing }
-
 /** Sends a request; resolves at the first piece or the end. Rejects with a ProviderFailure. */
-export function open({
-  dispatch,
-  request,
-  signal,
-  hold,
-  traceHeaders,
-  coalescing,
-}: Opening): Promise<OpenAnswer> {
+export function open(
+  { dispatch, coalescing }: Pick<Endpoint, 'dispatch' | 'coalescing'>,
+  request: UpstreamRequest,
+  { signal, hold, traceHeaders }: Turn,
+): Promise<OpenAnswer> {
   return new Promise((resolve, reject) => {
     const link = linkSignal(signal)
     const passage = passPieces(coalescing)

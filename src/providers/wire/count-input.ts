@@ -1,5 +1,5 @@
-import type { CountTurn } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import type { Turn } from '../../core/turn.ts'
 import type { UpstreamHead, UpstreamRequest } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { parseJson, receive, wholeReader, type PieceReader } from '../transport/upstream.ts'
@@ -20,13 +20,13 @@ type Asked = {
 /** Requests a count of input tokens. Throws a ProviderFailure. */
 export function countInput(
   { endpoint: { dispatch }, request, member, readFailure }: Asked,
-  { signal, hold, traceHeaders }: CountTurn,
+  turn: Turn,
 ): Promise<number> {
-  return receive({ dispatch, request, signal, hold, traceHeaders, bytesMax }, (head) => {
-    if (head.status !== 200) return readFailure(head)
-    const { push, finish } = wholeReader()
-    return { push, finish: () => read(parseJson(finish()), member) }
-  })
+  return receive({ dispatch, request, bytesMax }, turn, (head) =>
+    head.status === 200
+      ? wholeReader((bytes) => read(parseJson(bytes), member))
+      : readFailure(head),
+  )
 }
 
 function read(answer: unknown, member: string): number {

@@ -1,13 +1,14 @@
 import type { ChatStream, StreamEnd } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/money/price.ts'
+import type { Turn } from '../../core/turn.ts'
 import { countedFailure, tooLarge } from '../transport/answer-failure.ts'
-import type { StreamLimits } from '../transport/endpoint.ts'
+import type { UpstreamRequest } from '../transport/dispatch.ts'
+import type { Endpoint, StreamLimits } from '../transport/endpoint.ts'
 import {
   open,
   readRest,
   type OpenAnswer,
-  type Opening,
   type PieceReader,
   type UpstreamHead,
 } from '../transport/upstream.ts'
@@ -26,24 +27,25 @@ export type StreamReader = EventReader & {
   usageSoFar(): Usage | undefined
 }
 
-export type StreamOpening = Opening & {
-  limits: StreamLimits
+export type StreamOpening = {
+  endpoint: Pick<Endpoint, 'dispatch' | 'coalescing' | 'limits'>
+  request: UpstreamRequest
   /** Reads an error answer; throws a ProviderFailure. */
   readFailure: (head: UpstreamHead) => PieceReader<never>
 }
 
 /** Sends a request and forwards its events; resolves at the first one. Rejects with a ProviderFailure. */
 export async function openForwarded(
-  asked: StreamOpening,
+  { endpoint, request, readFailure }: StreamOpening,
+  turn: Turn,
   reader: () => StreamReader,
 ): Promise<ChatStream> {
-  const { limits, readFailure } = asked
-  const answer = await open(asked)
+  const answer = await open(endpoint, request, turn)
   if (answer.head.status !== 200) {
-    return readRest(answer, readFailure(answer.head), limits.endTimeoutMs)
+    return readRest(answer, readFailure(answer.head), endpoint.limits.endTimeoutMs)
   }
   assertEvents(answer)
-  return forwardedStream(answer, limits, reader())
+  return forwardedStream(answer, endpoint.limits, reader())
 }
 
 /**

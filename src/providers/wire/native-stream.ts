@@ -1,6 +1,7 @@
 import { joinPieces } from '../../bytes/pieces.ts'
 import type { ChatStream, ChatTurn, PreparedChat } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import type { Turn } from '../../core/turn.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
 import { endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
 import {
@@ -50,9 +51,12 @@ export type NativeReader = Omit<Translator, 'read' | 'isOver'> & {
 
 /** Opens a stream whose events are forwarded as the bytes that arrive. Rejects with a ProviderFailure. */
 export async function openNative(
-  asked: StreamOpening & { reader: () => NativeReader },
+  opening: StreamOpening,
+  turn: Turn,
+  reader: () => NativeReader,
 ): Promise<ChatStream> {
-  const stream = await openForwarded(asked, () => nativeReader(asked.reader(), asked.limits))
+  const { limits } = opening.endpoint
+  const stream = await openForwarded(opening, turn, () => nativeReader(reader(), limits))
   return { ...stream, isNative: true }
 }
 

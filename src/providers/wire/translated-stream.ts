@@ -1,6 +1,7 @@
 import type { ChatStream, ChunkIdentity, StreamEnd } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/money/price.ts'
+import type { Turn } from '../../core/turn.ts'
 import { checkJsonBounds } from '../transport/json-bounds.ts'
 import { endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
 import {
@@ -26,10 +27,12 @@ export type Translator = {
  * Rejects with a ProviderFailure.
  */
 export function openTranslated(
-  asked: StreamOpening & { translator: () => Translator },
+  opening: StreamOpening,
+  turn: Turn,
+  translator: () => Translator,
 ): Promise<ChatStream> {
-  const { limits, translator } = asked
-  return openForwarded(asked, () => translatingReader(translator(), limits.jsonBytesMax))
+  const { jsonBytesMax } = opening.endpoint.limits
+  return openForwarded(opening, turn, () => translatingReader(translator(), jsonBytesMax))
 }
 
 /** Translates events. A failure is kept until the chunks of the same piece are delivered. */

@@ -27,17 +27,13 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   return {
     picturesPerCall: () => 1,
     generate: async (call) => {
-      const { signal, hold, traceHeaders } = call
       const request = requestTo('/images/generations', wireRequest(call))
-      const address = await receive(
-        { dispatch, request, signal, hold, traceHeaders, bytesMax },
-        (head) => {
-          if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
-          const whole = wholeReader()
-          return { push: whole.push, finish: () => readAnswer(whole.finish(), texts) }
-        },
+      const address = await receive({ dispatch, request, bytesMax }, call.turn, (head) =>
+        head.status === 200
+          ? wholeReader((bytes) => readAnswer(bytes, texts))
+          : failureReader(head, complaintOf, kindOf, texts),
       )
-      return { pictures: await fetchEach(fetchPicture, [address], call) }
+      return { pictures: await fetchEach(fetchPicture, [address], call.turn) }
     },
   }
 }

@@ -1,10 +1,6 @@
 import { expect } from 'chai'
 import { GatewayError } from '../../../src/core/error.ts'
-import {
-  failover,
-  type Attempt,
-  type FailoverPolicy,
-} from '../../../src/core/resilience/failover.ts'
+import { failover, type FailoverPolicy, type Try } from '../../../src/core/resilience/failover.ts'
 import { ProviderFailure, type FailureKind } from '../../../src/core/failure.ts'
 import type { Readiness, Route } from '../../../src/core/route.ts'
 import { routeOf } from '../../support/route.ts'
@@ -26,7 +22,7 @@ const two = routeOf('two')
 /** Runs failover over routes with a scripted result for each try; 'ok' is a successful answer. */
 async function run(script: Record<string, (Failing | 'ok')[]>, options: Options = {}) {
   const { routes = [one, two], endsAt = 1_000_000, signal = new AbortController().signal } = options
-  const attempts: Attempt[] = []
+  const tries: Try[] = []
   const pauses: number[] = []
   let now = 0
   const answer = async ({ provider }: Route) => {
@@ -65,8 +61,7 @@ async function run(script: Record<string, (Failing | 'ok')[]>, options: Options 
     selection: { routes, routesMax, admits, refusal },
     ready,
     attempt: answer,
-    attempts,
-    tries: [],
+    tries,
     deadline: { signal, endsAt },
     monotonic: clock,
     begunAt: now,
@@ -76,7 +71,7 @@ async function run(script: Record<string, (Failing | 'ok')[]>, options: Options 
     ({ value }) => value,
     (error: ProviderFailure | GatewayError) => ('kind' in error ? error.kind : error.message),
   )
-  return { outcome, tries: attempts.map(({ provider }) => provider), pauses }
+  return { outcome, tries: tries.map(({ attempt }) => attempt.provider), pauses }
 }
 
 describe('failover', () => {

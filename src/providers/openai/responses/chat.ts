@@ -38,7 +38,7 @@ type Sending = { body: WireRequest; seal: NativeRequest['seal'] | undefined }
 
 /** Chat over OpenAI's Responses API (docs/vendors.md#openai-responses). */
 export function responsesAdapter(endpoint: Endpoint): ResponsesAdapter {
-  const { dispatch, texts, limits, coalescing } = endpoint
+  const { dispatch, texts, limits } = endpoint
   const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.jsonBytesMax
   const count = inputCounter(endpoint)
@@ -73,27 +73,22 @@ export function responsesAdapter(endpoint: Endpoint): ResponsesAdapter {
     return {
       countInput: (turn) => count(body, turn),
       complete: (turn) =>
-        send(turn, (sent, reading) => {
-          const { signal, hold, traceHeaders } = turn
-          const answered = { signal, hold, traceHeaders, bytesMax, copies: printedCopies }
-          return receive({ dispatch, request: sent, ...answered }, (head) => {
-            if (head.status !== 200) return readFailure(head, reading.errors)
-            const whole = wholeReader()
-            return { push: whole.push, finish: () => readWhole(whole.finish(), reading, seal) }
-          })
-        }),
+        send(turn, (sent, reading) =>
+          receive({ dispatch, request: sent, bytesMax, copies: printedCopies }, turn, (head) =>
+            head.status === 200
+              ? wholeReader((bytes) => readWhole(bytes, reading, seal))
+              : readFailure(head, reading.errors),
+          ),
+        ),
       stream: (turn) =>
         send(turn, (sent, reading) => {
-          const { signal, hold, traceHeaders } = turn
-          const how = { dispatch, request: sent, signal, hold, traceHeaders, coalescing, limits }
-          const failing = { readFailure: (head: UpstreamHead) => readFailure(head, reading.errors) }
+          const failing = (head: UpstreamHead) => readFailure(head, reading.errors)
+          const opening = { endpoint, request: sent, readFailure: failing }
           return seal === undefined
-            ? openTranslated({
-                ...how,
-                ...failing,
-                translator: () => translator({ ...reading, answerBytesMax: bytesMax }),
-              })
-            : openNative({ ...how, ...failing, reader: () => nativeReader({ ...reading, seal }) })
+            ? openTranslated(opening, turn, () =>
+                translator({ ...reading, answerBytesMax: bytesMax }),
+              )
+            : openNative(opening, turn, () => nativeReader({ ...reading, seal }))
         }),
     }
   }

@@ -1,5 +1,5 @@
 import type { InputTokenCountParams } from 'openai/resources/responses/input-tokens'
-import type { CountTurn } from '../../../core/chat/chat.ts'
+import type { Turn } from '../../../core/turn.ts'
 import { readFailure, type ErrorReading } from '../../openai-compatible/failure.ts'
 import { jsonRequests, type UpstreamHead } from '../../transport/dispatch.ts'
 import type { Endpoint } from '../../transport/endpoint.ts'
@@ -12,7 +12,7 @@ const path = '/responses/input_tokens'
 /** Counts the tokens of the input of a request. */
 export function inputCounter(
   endpoint: Endpoint,
-): (body: WireRequest, turn: CountTurn) => Promise<number> {
+): (body: WireRequest, turn: Turn) => Promise<number> {
   const requestTo = jsonRequests(endpoint)
   const { texts } = endpoint
   const errors: ErrorReading = { texts, hasOtherPaths: true, failureKind: kindOfCode }
