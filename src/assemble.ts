@@ -17,7 +17,6 @@ import {
 } from './assemble/store.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectNear, type Collector } from './bytes/collection.ts'
-import { pictureBytesDefault } from './bytes/machine-memory.ts'
 import { workerCount, type Config, type ReadSettings, type Secrets } from './settings/config.ts'
 import { gatewayStopped } from './core/resilience/deadline.ts'
 import { GatewayError } from './core/error.ts'
@@ -263,7 +262,7 @@ function budgetOf({ config, ...rest }: BudgetParts): Budget {
   return createBudget({
     // Each worker can hold at least two requests of the largest size.
     bytesMax: Math.max(shareOf(bufferedBytesMax), Math.min(bufferedBytesMax, 2 * requestBytesMax)),
-    pictureBytesMax: shareOf(pictureBytesMax ?? pictureBytesDefault()),
+    pictureBytesMax: shareOf(pictureBytesMax),
     graceMs: slowPeerGraceMs,
     ...rest,
   })

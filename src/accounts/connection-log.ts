@@ -6,7 +6,6 @@ import type { KeyClientsTable, RefusedAttemptsTable } from '../storage/connectio
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
-import { useWriteMs } from './last-use.ts'
 import { sweepAgain } from './sweep.ts'
 
 /** Connected clients and refused attempts, kept in memory and written in batches. */
@@ -17,8 +16,6 @@ export type KeptConnectionLog = ConnectionLog & {
   close(): Promise<void>
 }
 
-/** Maximum of pending rows of each kind; further rows are dropped until the next write. */
-export const noteWaitingMax = 1000
 /** Maximum of listed clients of one key, each with its own name. */
 const clientsPerKeyMax = 20
 /** How long an unused client stays listed: longer than a year, for clients that are used once a year. */
@@ -35,7 +32,7 @@ type Options = {
   store: Pick<Store, 'db'>
   /** Unix time in milliseconds. */
   clock: () => number
-  limits: { keyUseWriteMs?: number; connectionLogWaitingMax?: number }
+  limits: { keyUseWriteMs: number; connectionLogWaitingMax: number }
   /** Called after each write; `error` is the reason if the write failed and its rows are lost. */
   onWritten: (error?: unknown) => void
 }
@@ -45,7 +42,7 @@ const rowsPerStatement = 50
 export function createConnectionLog(options: Options): KeptConnectionLog {
   const { store, clock, limits, onWritten } = options
   const { db } = store
-  const { connectionLogWaitingMax: waitingMax = noteWaitingMax } = limits
+  const { connectionLogWaitingMax: waitingMax } = limits
   let clients = new Map<string, KeyClientsTable>()
   let attempts = new Map<string, RefusedAttemptsTable>()
   const isWaiting = () => clients.size + attempts.size > 0
@@ -66,7 +63,7 @@ export function createConnectionLog(options: Options): KeptConnectionLog {
     return true
   }
   const writing = sweepAgain(write, {
-    intervalMs: limits.keyUseWriteMs ?? useWriteMs,
+    intervalMs: limits.keyUseWriteMs,
     onSwept: onWritten,
   })
   const settle = async (): Promise<void> => {

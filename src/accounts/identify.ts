@@ -31,8 +31,8 @@ type Options = {
   /** A monotonic clock, by which cached keys expire even if the system clock is set back. */
   monotonic: () => number
   /** How long a look-up stays cached, although another process may revoke the key meanwhile. */
-  keyCacheMs?: number
-  keyCacheEntriesMax?: number
+  keyCacheMs: number
+  keyCacheEntriesMax: number
   /** The audience and scope that access tokens must have. */
   tokensFor: TokenPurpose
   /** Called when the key of a call is looked up in the store, not when the key is in the cache. */
@@ -46,18 +46,13 @@ export type KeyCache = {
   forget(isAffected: (caller: Caller) => boolean): void
 }
 
-/** A revoked key must be refused within two seconds, even when the announcement is lost. */
-const cacheMs = 1000
-/** An entry takes a few kilobytes; a key that is not cached costs one query. */
-const cacheEntriesMax = 10_000
-
 /** Authenticates keys against the store, and caches the keys that it finds. */
 export function createIdentify({
   store,
   clock,
   monotonic,
-  keyCacheMs = cacheMs,
-  keyCacheEntriesMax = cacheEntriesMax,
+  keyCacheMs,
+  keyCacheEntriesMax,
   tokensFor,
   onUse,
 }: Options): KeyCache {

@@ -23,12 +23,9 @@ type Options = {
   store: Pick<Store, 'db'>
   /** Unix time in milliseconds, by which keys expire. */
   clock: () => number
-  keyRecheckMs?: number
+  keyRecheckMs: number
   sessionIdleSeconds: number
 }
-
-/** Interval of the check, which covers lost announcements; announced changes apply at once. */
-const recheckMs = 1000
 
 /**
  * Aborts streams and long calls when their key is revoked or expires, or when their session ends. The
@@ -37,7 +34,7 @@ const recheckMs = 1000
 export function createKeyWatch({
   store: { db },
   clock,
-  keyRecheckMs = recheckMs,
+  keyRecheckMs,
   ...limits
 }: Options): KeyWatch {
   const followed = createPlaces()

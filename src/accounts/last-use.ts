@@ -15,16 +15,14 @@ type Options = {
   store: Pick<Store, 'db' | 'dialect'>
   /** Unix time in milliseconds. */
   clock: () => number
-  keyUseWriteMs?: number
+  keyUseWriteMs: number
 }
 
-/** One minute, since the dashboard shows minutes; a crash loses the uses of one interval. */
-export const useWriteMs = 60_000
 /** Maximum of keys with a pending use; uses of further keys are not recorded. */
 const keysWaitingMax = 10_000
 
 /** Writes the last uses of all keys together, once per interval. */
-export function createLastUse({ store, clock, keyUseWriteMs = useWriteMs }: Options): LastUse {
+export function createLastUse({ store, clock, keyUseWriteMs }: Options): LastUse {
   let waiting = new Map<string, number>()
   let writing = new Map<string, number>()
 

@@ -16,8 +16,8 @@ export type Passwords = {
 
 type Parameters = { memoryKib: number; passes: number; lanes: number }
 
-/** RFC 9106 section 4, the second recommended option. */
-const recommended = { memoryKib: 65_536, passes: 3, lanes: 4 }
+/** RFC 9106 section 4, the second recommended option, with 64 MiB of memory. */
+const recommended = { passes: 3, lanes: 4 }
 /** Maximum of concurrent hashes: each takes 64 MiB and a core. */
 const hashesConcurrentMax = 2
 /** Maximum of waiting hashes: a longer queue would make people wait too long. */
@@ -28,9 +28,9 @@ const phcForm = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$(
 
 /** Hashes passwords with argon2id (RFC 9106), two at a time, since each takes 64 MiB. */
 export function createPasswords({
-  passwordMemoryKib: memoryKib = recommended.memoryKib,
+  passwordMemoryKib: memoryKib,
 }: {
-  passwordMemoryKib?: number
+  passwordMemoryKib: number
 }): Passwords {
   const current = { ...recommended, memoryKib }
   const queue = createQueue({

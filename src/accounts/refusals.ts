@@ -8,9 +8,8 @@ import type { RefusalsTable } from '../storage/connection-tables.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
-import { attemptTtlMs, noteWaitingMax } from './connection-log.ts'
+import { attemptTtlMs } from './connection-log.ts'
 import { timeText } from './key-form.ts'
-import { useWriteMs } from './last-use.ts'
 import { sweepAgain } from './sweep.ts'
 import { hourMs, timeRange } from './usage/range.ts'
 import { rangeText } from './usage/report.ts'
@@ -42,7 +41,7 @@ type Options = {
   store: Pick<Store, 'db'>
   /** Unix time in milliseconds. */
   clock: () => number
-  limits: { keyUseWriteMs?: number; connectionLogWaitingMax?: number }
+  limits: { keyUseWriteMs: number; connectionLogWaitingMax: number }
   /** Called after each write; `error` is the reason if the write failed and its counts are lost. */
   onWritten: (error?: unknown) => void
 }
@@ -55,7 +54,7 @@ const rowsPerAccountMax = 5000
 const codesWithoutAccount: ReadonlySet<string> = new Set(['invalid_api_key', 'invalid_token'])
 
 export function createRefusals({ store: { db }, clock, limits, onWritten }: Options): Refusals {
-  const { connectionLogWaitingMax: waitingMax = noteWaitingMax } = limits
+  const { connectionLogWaitingMax: waitingMax } = limits
   let waiting = new Map<string, RefusalsTable>()
   const write = async (): Promise<boolean> => {
     if (waiting.size === 0) return false
@@ -77,7 +76,7 @@ export function createRefusals({ store: { db }, clock, limits, onWritten }: Opti
     return true
   }
   const { look, close } = sweepAgain(write, {
-    intervalMs: limits.keyUseWriteMs ?? useWriteMs,
+    intervalMs: limits.keyUseWriteMs,
     onSwept: onWritten,
   })
   return {

@@ -33,8 +33,8 @@ type Options = {
   /** The current limits. */
   limits: () => {
     storedResponsesDays: number
-    storedResponseBytesMax?: number
-    storedResponsesBytesMax?: number
+    storedResponseBytesMax: number
+    storedResponsesBytesMax: number
   }
   /** Unix time in milliseconds. */
   clock: () => number
@@ -57,10 +57,6 @@ export type KeptResponses = StoredResponses & {
 
 const dayMs = 86_400_000
 const sweepMs = 60_000
-/** The largest response as JSON, with its history: a long conversation, or a few pictures. */
-const responseBytesMax = 8 * 1024 * 1024
-/** The space of an account. When it is used up, the oldest responses are removed. */
-const accountBytesMax = 64 * 1024 * 1024
 /** The space of an account is computed again each time a process has stored this share of it. */
 const checkedShare = 1 / 64
 /** The space of a row without content, and of an item in the index. */
@@ -92,7 +88,7 @@ export function createStoredResponses(options: Options): KeptResponses {
   const { look, close } = sweepAgain(sweep, { intervalMs: sweepMs, onSwept })
   /** Removes the oldest responses of an account whose space is used up. */
   const bound = async (accountId: string, bytes: number): Promise<void> => {
-    const bytesMax = limits().storedResponsesBytesMax ?? accountBytesMax
+    const bytesMax = limits().storedResponsesBytesMax
     const since = (unchecked.get(accountId) ?? bytesMax) + bytes
     const isDue = since >= bytesMax * checkedShare
     unchecked.set(accountId, isDue ? 0 : since)
@@ -175,7 +171,7 @@ async function sealed<Written>(
   write: (row: SealedRow, items: IndexedItems) => Promise<Written>,
 ): Promise<Written | 'too_large'> {
   const { id, input, response } = stored
-  const { storedResponseBytesMax: bytesMax = responseBytesMax } = limits()
+  const { storedResponseBytesMax: bytesMax } = limits()
   const text = Buffer.from(JSON.stringify({ input, response }))
   if (text.length > bytesMax) return 'too_large'
   take(hold, text.length)

@@ -41,8 +41,6 @@ import type { Environment, Peers, StoreParts } from './store.ts'
 
 /** Pause after a failure of the shared cache. */
 const sharedCachePauseMs = 500
-/** Timeout of the shared cache, which a call asks before the vendor; shorter than a vendor's answer. */
-const sharedCacheTimeoutStandardMs = 150
 /** Maximum number of redirects of a picture; hosts redirect to their storage once or twice. */
 const pictureRedirectsMax = 3
 
@@ -209,7 +207,7 @@ async function loadSharedCache(redis: Redis, parts: SharedCacheParts): Promise<R
     import('../policy/redis-cache/redis-claims.ts'),
   ])
   const { secret, limits, events, monotonic } = parts
-  const timeoutMs = () => limits().sharedCacheTimeoutMs ?? sharedCacheTimeoutStandardMs
+  const timeoutMs = () => limits().sharedCacheTimeoutMs
   const ask = createAskRedis(redis, timeoutMs)
   const circuit = createCircuit({
     failuresMax: () => 1,
@@ -224,6 +222,7 @@ async function loadSharedCache(redis: Redis, parts: SharedCacheParts): Promise<R
     seal: createSeal(secret.keyFor('seals of answers', sealKeyBytes)),
     circuit,
     namespace: `${names}:answers`,
+    limits,
     onOutcome: events.sharedCacheUsed,
   })
   const isOn = () => limits().cacheTtlSeconds > 0

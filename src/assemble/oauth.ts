@@ -28,9 +28,6 @@ type Parts = {
   counts: Counts
 }
 
-/** Limit of registrations from all addresses together, since each registration stores a row. */
-const registrationsPerHourMax = 500
-
 /** Builds the authorization server with its store and network access. */
 export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promise<void> } {
   const { environment, people } = parts
@@ -69,7 +66,7 @@ export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promis
     },
     countRegistration: createRegistrationLimit(parts.counts, () => ({
       perAddressMax: limits.oauthRegistrationsPerHourMax,
-      totalMax: limits.oauthRegistrationsTotalPerHourMax ?? registrationsPerHourMax,
+      totalMax: limits.oauthRegistrationsTotalPerHourMax,
     })),
     clientAttempts: people.clientAttempts,
     pages: pagesOf(parts),

@@ -77,7 +77,7 @@ export type OpenStore = { store: GuardedStore; secret: GatewaySecret; encryption
 type NoteRefusal = (error: GatewayError, refused: Refused) => void
 
 type PeersOptions = {
-  config: Pick<Config, 'redisKeyPrefix'>
+  config: Pick<Config, 'redisKeyPrefix' | 'limits'>
   secrets: Pick<Secrets, 'redisUrl'>
   events: Events
 }
@@ -90,12 +90,12 @@ export async function openPeers(options: PeersOptions): Promise<Peers> {
 }
 
 async function redisOf({
-  config: { redisKeyPrefix: keyPrefix },
+  config: { redisKeyPrefix: keyPrefix, limits },
   secrets: { redisUrl },
   events,
 }: PeersOptions): Promise<Redis | undefined> {
   if (redisUrl === undefined) return undefined
-  const redis = await openRedis({ url: redisUrl, keyPrefix, events })
+  const redis = await openRedis({ url: redisUrl, keyPrefix, limits, events })
   if (redis.isUp()) events.redisUsed(redis.place)
   return redis
 }

@@ -10,9 +10,6 @@ import type { Calls } from './calls.ts'
 import type { Generation } from './generation.ts'
 import type { Environment, StoreParts } from './store.ts'
 
-/** The interval in which changes by other processes and by the command line are noticed. */
-const recheckMs = 2000
-
 /** Keys of providers and settings that are in the store, as sources of settings. */
 export type StoredSources = {
   keys: ProviderKeys
@@ -67,8 +64,7 @@ export function assembleStored(
       return { ...loaded, doubts: [...loaded.doubts, ...all] }
     },
     watch: (onChange) => {
-      const recheck = config.limits.storedRecheckMs ?? recheckMs
-      timer = setInterval(() => void look(onChange), recheck).unref()
+      timer = setInterval(() => void look(onChange), config.limits.storedRecheckMs).unref()
     },
     close: () => clearInterval(timer),
   }

@@ -19,7 +19,7 @@ type Options = {
   /** Functions by provider id that fetch the model names of a vendor and reject on failure. */
   lists: ReadonlyMap<string, (signal: AbortSignal) => Promise<readonly string[]>>
   prefixes: NamePrefixes
-  limits: { modelListTtlSeconds: number; modelListTimeoutMs?: number }
+  limits: { modelListTtlSeconds: number; modelListTimeoutMs: number }
   monotonic: () => number
 }
 
@@ -30,12 +30,10 @@ type Known = { names: ReadonlyMap<string, string>; until: number; reading?: Prom
 const modelsMax = 1000
 /** Delay before a list that failed is fetched again. */
 const retryMs = 30_000
-/** Calls wait for the list at most this long; then the requested name counts as unknown. */
-const listTimeoutMs = 3000
 
 /** Fetches each list at most once per `modelListTtlSeconds`, and only for an unknown name. */
 export function createVendorModels({ lists, prefixes, limits, monotonic }: Options): VendorModels {
-  const { modelListTtlSeconds, modelListTimeoutMs = listTimeoutMs } = limits
+  const { modelListTtlSeconds, modelListTimeoutMs } = limits
   const known = new Map<string, Known>()
   const models = new LRUCache<string, Model>({ max: modelsMax })
   const providers = new Map(

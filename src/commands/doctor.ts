@@ -164,13 +164,13 @@ function workersText(config: Config): string {
 }
 
 async function checkRedis(config: Config, { redisUrl: url }: Secrets): Promise<Finding> {
-  const { redisKeyPrefix: keyPrefix } = config
+  const { redisKeyPrefix: keyPrefix, limits } = config
   if (url === undefined) {
     return workerCount(config) === 1
       ? { finding: 'not used (REDIS_URL is not set)', healthy: true }
       : { finding: 'missing: several workers need it. Set REDIS_URL, or WORKERS=1', healthy: false }
   }
-  return examineRedis({ url, keyPrefix })
+  return examineRedis({ url, keyPrefix, limits })
 }
 
 function catalogText(config: Config): string {

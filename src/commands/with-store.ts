@@ -58,14 +58,14 @@ export async function withStore<T>(
 /** Notifies running gateways through Redis, if it is configured. */
 async function notifyGateways(
   announced: readonly Announcement[],
-  { config: { redisKeyPrefix: keyPrefix }, secrets: { redisUrl: url } }: Settings,
+  { config: { redisKeyPrefix: keyPrefix, limits }, secrets: { redisUrl: url } }: Settings,
   notice: Notice,
 ): Promise<void> {
   if (announced.length === 0 || url === undefined) return
   const nothing = () => undefined
   const events = { redisLost: nothing, redisBack: nothing, redisRefused: nothing }
   try {
-    const redis = await openRedis({ url, keyPrefix, events })
+    const redis = await openRedis({ url, keyPrefix, limits, events })
     await announceOnce(redis, announced).finally(redis.close)
   } catch {
     notice(

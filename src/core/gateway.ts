@@ -62,7 +62,7 @@ export type GatewayParts = ImageParts &
     limits: {
       chatTimeoutMs: number
       imageTimeoutMs: number
-      imageCallsConcurrentMax?: number
+      imageCallsConcurrentMax: number
     }
   }
 

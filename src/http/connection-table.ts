@@ -34,8 +34,8 @@ export type TableOptions = {
   limits: {
     connectionsMax: number
     connectionsPerAddressMax: number
-    answerTimeoutMs?: number
-    lingerTimeoutMs?: number
+    answerTimeoutMs: number
+    lingerTimeoutMs: number
   }
   /**
    * Called periodically with the number of open connections and of connections closed since the last
@@ -68,20 +68,13 @@ const evictedAtOnceMax = 16
 const evictingPauseMs = 100
 const [sweepMsMin, sweepMsMax] = [10, 1000]
 
-/** Timeout without progress: a slow reader accepts some bytes within a minute. */
-const answerTimeoutStandardMs = 60_000
-/** Long enough for a client to read an error during its upload before the connection is reset. */
-export const lingerTimeoutStandardMs = 2000
-
 /** Creates the table. One timer serves all connections, so that no response needs its own timer. */
 export function createConnectionTable({
   limits,
   onSweep,
   monotonic,
 }: TableOptions): ConnectionTable {
-  const { connectionsMax, connectionsPerAddressMax } = limits
-  const { answerTimeoutMs = answerTimeoutStandardMs } = limits
-  const { lingerTimeoutMs = lingerTimeoutStandardMs } = limits
+  const { connectionsMax, connectionsPerAddressMax, answerTimeoutMs, lingerTimeoutMs } = limits
   const open = new Map<Socket, Connection>()
   const closed = new Map<CloseReason, number>()
   const origins = createCounts()
@@ -248,16 +241,14 @@ function bytesTakenOf(socket: Socket): number {
 
 /** Number of file descriptors reserved for the store, the log and modules. */
 const ownFiles = 64
-/** Maximum number of client connections, each of which takes some kilobytes. */
-const connectionsMost = 16_384
 
 /**
- * The number of client connections that fit into the limit of open files. Half of the limit is kept
- * for connections to providers, since each call may need one.
+ * The number of client connections that fit into the limit of open files, at most `most`. Half of the limit
+ * is kept for connections to providers, since each call may need one.
  */
-export function connectionsFitting(): number {
+export function connectionsFitting(most: number): number {
   const fitting = Math.floor((openFilesMax() - ownFiles) / 2)
-  return Math.max(1, Math.min(fitting, connectionsMost))
+  return Math.max(1, Math.min(fitting, most))
 }
 
 /** The system's limit of open files; infinite if the system has none or does not report it. */

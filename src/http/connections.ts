@@ -5,7 +5,6 @@ import {
   createConnectionTable,
   type ConnectionTable,
   type TableOptions,
-  lingerTimeoutStandardMs,
   type Connection,
 } from './connection-table.ts'
 import { newRequestId } from './exchange.ts'
@@ -106,7 +105,7 @@ function createRefusals({ limits, clock, monotonic, table, onRefusal }: RefusalO
   const send = (connection: Connection, error: GatewayError): string => {
     const { socket } = connection
     const requestId = newRequestId(clock())
-    connection.closesAtMs = monotonic() + (limits.lingerTimeoutMs ?? lingerTimeoutStandardMs)
+    connection.closesAtMs = monotonic() + limits.lingerTimeoutMs
     if (!socket.writable) socket.destroy()
     else socket.end(printAnswer(error, requestId))
     return requestId

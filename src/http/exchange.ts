@@ -7,7 +7,6 @@ import { GatewayError, toGatewayError } from '../core/error.ts'
 import { orderedId } from '../core/ordered-id.ts'
 import type { RequestTrace, Tracing } from '../core/trace.ts'
 import { send, type Answer } from './answer.ts'
-import { lingerTimeoutStandardMs } from './connection-table.ts'
 import type { AllowCrossOrigin } from './cross-origin.ts'
 import type { ErrorAnswer } from './error-answer.ts'
 import { holdUnread } from './event-writer.ts'
@@ -70,7 +69,7 @@ export type ExchangeState = CallContext['exchange'] & {
 }
 
 export type ExchangeOptions = {
-  limits: { concurrentRequestsMax: number; lingerTimeoutMs?: number; pingIntervalMs: number }
+  limits: { concurrentRequestsMax: number; lingerTimeoutMs: number; pingIntervalMs: number }
   /** Whether the connection is closed after the response. */
   closing: (request: IncomingMessage) => boolean
   errorAnswerAt: (path: string) => ErrorAnswer
@@ -266,7 +265,7 @@ async function refuse(
   { limits, closing, errorAnswerAt, onRefused }: ExchangeOptions,
 ): Promise<void> {
   if (thrown instanceof ClientLeft) return
-  const { lingerTimeoutMs = lingerTimeoutStandardMs, pingIntervalMs } = limits
+  const { lingerTimeoutMs, pingIntervalMs } = limits
   if (response.headersSent) {
     response.destroy()
     return

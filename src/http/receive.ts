@@ -7,11 +7,8 @@ import { GatewayError, assertTaken, memoryError } from '../core/error.ts'
 
 export type BodyLimits = {
   requestBytesMax: number
-  requestIdleTimeoutMs?: number
+  requestIdleTimeoutMs: number
 }
-
-/** Timeout of a pause: a client that changes networks resumes within seconds. */
-const idleTimeoutStandardMs = 30_000
 
 /** Consumes a body while it arrives. */
 export type Sink<T> = {
@@ -31,10 +28,7 @@ export type Sink<T> = {
 export function receive<T>(
   request: IncomingMessage,
   hold: Hold,
-  {
-    requestBytesMax: bytesMax,
-    requestIdleTimeoutMs: idleTimeoutMs = idleTimeoutStandardMs,
-  }: BodyLimits,
+  { requestBytesMax: bytesMax, requestIdleTimeoutMs: idleTimeoutMs }: BodyLimits,
   sink: Sink<T>,
 ): Promise<T> {
   const length = request.headers['content-length']

@@ -27,8 +27,7 @@ type Options = Omit<ExchangeOptions, 'closing' | 'refuse' | 'onExchange'> & {
   contract: ContractRouter
   /** Routes outside of the contract. */
   router: Router<ExchangeState>
-  limits: Omit<ConnectionsOptions['limits'], 'connectionsMax'> & {
-    connectionsMax?: number
+  limits: ConnectionsOptions['limits'] & {
     requestTimeoutMs: number
     keepAliveTimeoutMs: number
     drainNoticeMs: number
@@ -84,7 +83,7 @@ export function createHttpServer({
     closing: ({ socket }) => closing && !connections.isAwaited(socket),
   })
   const work = countWork(answer)
-  const connectionsMax = limits.connectionsMax ?? connectionsFitting()
+  const connectionsMax = connectionsFitting(limits.connectionsMax)
   const connections = createConnections({
     ...options,
     limits: { ...limits, connectionsMax },

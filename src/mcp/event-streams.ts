@@ -39,16 +39,12 @@ export type EventStreams = {
 }
 
 export type EventStreamLimits = {
-  eventStreamsPerSessionMax?: number
+  eventStreamsPerSessionMax: number
   eventStreamsPerKeyMax: number
   eventStreamsPerAccountMax: number
-  eventStreamsMax?: number
+  eventStreamsMax: number
 }
 
-/** A client has one stream, and briefly a second one after a reconnect. */
-const streamsPerSessionMax = 4
-/** Limit of streams in the process, each of which takes a connection and some kilobytes of memory. */
-const streamsMax = 10_000
 type Stream = {
   client: Client
   events: StreamEvents
@@ -74,7 +70,7 @@ export function createEventStreams(limits: EventStreamLimits): EventStreams {
       if (client.sessionId !== undefined) {
         // The previous stream of a client that reconnects may still be open.
         const own = of(client, held.of(accountId))
-        const tooMany = own.length + 1 - (limits.eventStreamsPerSessionMax ?? streamsPerSessionMax)
+        const tooMany = own.length + 1 - limits.eventStreamsPerSessionMax
         for (const { end } of own.slice(0, Math.max(0, tooMany))) end()
       }
       held.admit(accountId, client.keyId)
@@ -145,7 +141,7 @@ function createHeldStreams(limits: EventStreamLimits) {
           { retryAfterSeconds },
         )
       }
-      if (!isClosed && count < (limits.eventStreamsMax ?? streamsMax)) return
+      if (!isClosed && count < limits.eventStreamsMax) return
       throw new GatewayError('overloaded', 'The gateway cannot open more event streams now.', {
         retryAfterSeconds,
       })

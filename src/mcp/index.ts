@@ -32,7 +32,7 @@ type McpId = 'postMcp' | 'getMcp' | 'deleteMcp'
 type Options = {
   config: {
     baseUrl: string | undefined
-    limits: PostLimits & EventStreamLimits & SessionLimits & { toolProgressIntervalMs?: number }
+    limits: PostLimits & EventStreamLimits & SessionLimits & { toolProgressIntervalMs: number }
   }
   inForce: () => ToolsInForce
   allowsOrigin: AllowsOrigin
@@ -57,9 +57,6 @@ export type OtherProcesses = {
   /** Sends a call's state to the account's event streams; undefined if there is only one process. */
   publishState: ((accountId: string, state: ToolCallState) => void) | undefined
 }
-
-/** Clients reset their timeout at each progress notification; the shortest timeout is about ten seconds. */
-const progressIntervalMs = 5000
 
 export type ToolServer = {
   /** The operations of /mcp. */
@@ -111,7 +108,7 @@ export function createToolServer(options: Options): ToolServer {
       here.publishState(accountId, state)
       publishState?.(accountId, state)
     },
-    progressIntervalMs: limits.toolProgressIntervalMs ?? progressIntervalMs,
+    progressIntervalMs: limits.toolProgressIntervalMs,
   })
   const setLevel = (client: Client, level: unknown) => {
     if (!levels.set(client, level)) return false

@@ -35,17 +35,10 @@ type Options = {
   limits: PostLimits
 }
 export type PostLimits = {
-  batchCallsConcurrentMax?: number
-  toolStreamAfterMs?: number
-  toolCallsPerKeyMax?: number
+  batchCallsConcurrentMax: number
+  toolStreamAfterMs: number
+  toolCallsPerKeyMax: number
 }
-
-/** The limit of concurrent calls of one batch, which must not occupy all connections to a provider. */
-const batchConcurrentMax = 8
-/** An answer becomes an event stream after this time: proxies and clients cut connections without data. */
-const streamAfterMs = 5000
-/** The limit of queued and running calls, each of which holds its arguments in memory. */
-const callsPerKeyMax = 1000
 
 /** POST /mcp: one message or a batch. */
 export function postMcp({
@@ -55,8 +48,7 @@ export function postMcp({
   countRefused,
   ...parts
 }: Options): Operation<'postMcp'> {
-  const { batchCallsConcurrentMax: concurrency = batchConcurrentMax } = limits
-  const { toolCallsPerKeyMax: callsMax = callsPerKeyMax } = limits
+  const { batchCallsConcurrentMax: concurrency, toolCallsPerKeyMax: callsMax } = limits
   const count = async ({ caller }: Pick<CallContext, 'caller'>) => {
     const refusal = await countMalformed(countRefused, caller)
     if (refusal !== undefined) throw refusal
@@ -88,7 +80,7 @@ export function postMcp({
     const context = contextOf(call, 'mcp')
     const acceptsEvents = accepts(headers.accept, 'text/event-stream')
     const response = openResponse({ acceptsEvents, isBatch })
-    const slow = setTimeout(response.stream, limits.toolStreamAfterMs ?? streamAfterMs)
+    const slow = setTimeout(response.stream, limits.toolStreamAfterMs)
     const client = era.clientOf(call)
     answerAll(messages, { ...parts, era, client, context, response, concurrency })
       .finally(() => clearTimeout(slow))

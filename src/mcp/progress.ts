@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { schemaChecks } from '../../generated/checks.js'
 import type { MessageId } from './json-rpc.ts'
-import { nameOf, sessionsRememberedMax, type Client, type SessionLimits } from './sessions.ts'
+import { nameOf, type Client, type SessionLimits } from './sessions.ts'
 import type { ReportProgress } from './tool.ts'
 
 /** The state of a tool call, as log messages report it. */
@@ -86,9 +86,7 @@ export const levelMember = 'io.modelcontextprotocol/logLevel'
 
 /** Stores the levels in a cache of limited size; a client without an entry has the level `info`. */
 export function createLogLevels(limits: SessionLimits): LogLevels {
-  const admitting = new LRUCache<string, boolean>({
-    max: limits.toolSessionsRememberedMax ?? sessionsRememberedMax,
-  })
+  const admitting = new LRUCache<string, boolean>({ max: limits.toolSessionsRememberedMax })
   return {
     set: (client, level): level is string => {
       if (!schemaChecks.LogLevel(level)) return false

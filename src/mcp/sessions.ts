@@ -27,13 +27,10 @@ export const sessionKeyBytes = 32
 const randomLength = 16
 const proofLength = 16
 
-export type SessionLimits = { toolSessionsRememberedMax?: number }
-
-/** Maximum number of stored sessions; older ones lose their ended mark and log level, which is harmless. */
-export const sessionsRememberedMax = 10_000
+export type SessionLimits = { toolSessionsRememberedMax: number }
 
 export function createSessions(key: Buffer, limits: SessionLimits): Sessions {
-  const max = limits.toolSessionsRememberedMax ?? sessionsRememberedMax
+  const max = limits.toolSessionsRememberedMax
   const proved = new LRUCache<string, true>({ max })
   const ended = new LRUCache<string, true>({ max })
   const proofOf = (accountId: string, random: Buffer) =>

@@ -32,10 +32,7 @@ export type Uploads = {
   read(handle: NamedAddress, call: Pick<CallContext, 'caller' | 'hold'>): Promise<Buffer>
 }
 
-type Limits = { uploadFilesMax?: number; uploadBytesMax: number }
-
-/** Standard limit of files; a folder with more is slow to list. */
-const filesMax = 10_000
+type Limits = { uploadFilesMax: number; uploadBytesMax: number }
 
 /** Bytes of the key that seals handles. */
 export const uploadsKeyBytes = 32
@@ -173,7 +170,7 @@ type Count = { files: number; bytes: number }
  * the start.
  */
 function createLimitedSave(folder: string, limits: Limits, monotonic: () => number) {
-  const { uploadFilesMax = filesMax, uploadBytesMax } = limits
+  const { uploadFilesMax, uploadBytesMax } = limits
   let held: Count | undefined
   let countedAt = 0
   const count = async (): Promise<Count> => {

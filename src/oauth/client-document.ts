@@ -19,8 +19,8 @@ export type ClientDocuments = {
 }
 
 export type DocumentLimits = {
-  oauthDocumentFetchesMax?: number
-  oauthDocumentFetchesPerAddressMax?: number
+  oauthDocumentFetchesMax: number
+  oauthDocumentFetchesPerAddressMax: number
 }
 type Options = {
   fetchPublic: FetchPublic
@@ -34,9 +34,6 @@ const bytesMax = 16_384
 /** A sign-in fetches a document twice; a failed fetch is not repeated within this time. */
 const retryMs = 10_000
 const failedMax = 1000
-/** Maximum number of pending fetches, each of which holds a connection for 2.5 seconds at most. */
-const fetchesMax = 32
-const fetchesPerAddressMax = 4
 /** Timeout of a fetch, as in oidc-provider's documentation. */
 const timeoutMs = 2500
 
@@ -74,8 +71,8 @@ export function createClientDocuments(options: Options): ClientDocuments {
 
 /** Counts pending fetches by the address or network whose request caused them. */
 function createFetches({
-  oauthDocumentFetchesMax: max = fetchesMax,
-  oauthDocumentFetchesPerAddressMax: perAddressMax = fetchesPerAddressMax,
+  oauthDocumentFetchesMax: max,
+  oauthDocumentFetchesPerAddressMax: perAddressMax,
 }: DocumentLimits) {
   const pending = new Map<string, number>()
   let total = 0

@@ -24,7 +24,7 @@ export type Redis = {
   isUp(): boolean
   /**
    * Runs commands, whose keys get the gateway's prefix. Rejects with a RedisDown at once if Redis is
-   * unavailable, after `timeoutMs` (default 250), or if the connection is lost; with the driver's
+   * unavailable, after `timeoutMs` (default `redisCommandTimeoutMs`), or if the connection is lost; with the driver's
    * ErrorReply if Redis returns an error.
    */
   run<T>(work: (commands: RedisCommands) => Promise<T>, timeoutMs?: number): Promise<T>
@@ -44,10 +44,10 @@ export type RedisOptions = {
   url: string
   /** redis_key_prefix. */
   keyPrefix: string
-  limits?: {
-    redisConnectTimeoutMs?: number
-    redisCommandTimeoutMs?: number
-    redisPingIntervalMs?: number
+  limits: {
+    redisConnectTimeoutMs: number
+    redisCommandTimeoutMs: number
+    redisPingIntervalMs: number
   }
   events: RedisEvents
 }
@@ -59,11 +59,6 @@ type RedisEvents = {
   redisRefused(place: string, trouble: Omit<RedisTrouble, 'isRefusal'>): void
 }
 
-/** Time limit to connect. Redis is in the same network; calls continue without a Redis that is slower. */
-const connectStandardMs = 1000
-const commandStandardMs = 250
-/** Interval of pings: a Redis that hangs is noticed within two intervals (docs/redis.md). */
-const pingStandardMs = 500
 /** Pauses between connection attempts; short, to reconnect within two seconds after a restart. */
 const pausesMs = [50, 100, 200, 400, 500] as const
 /** Interval between log lines about refused commands, which would otherwise repeat for each call. */
@@ -74,12 +69,7 @@ const refusalLogIntervalMs = 60_000
  * starts without it. Throws a RedisRefusal if Redis rejects the address or password: waiting would not
  * help, and limits would not be shared without notice.
  */
-export async function openRedis({
-  url,
-  keyPrefix,
-  limits = {},
-  events,
-}: RedisOptions): Promise<Redis> {
+export async function openRedis({ url, keyPrefix, limits, events }: RedisOptions): Promise<Redis> {
   const address = readRedisUrl(url)
   if (typeof address === 'string') throw new RedisRefusal(`REDIS_URL: ${address}`)
   // The driver is loaded only if it is used.
@@ -91,19 +81,18 @@ export async function openRedis({
   const state = createState({ place, events, listeners })
   const keeper = keepConnected({
     state,
-    pingIntervalMs: limits.redisPingIntervalMs ?? pingStandardMs,
+    pingIntervalMs: limits.redisPingIntervalMs,
     connect: (onBroken) =>
       connectRedis({
         driver,
         address,
         keyPrefix,
-        connectTimeoutMs: limits.redisConnectTimeoutMs ?? connectStandardMs,
+        connectTimeoutMs: limits.redisConnectTimeoutMs,
         prepare: subscriptions.restore,
         onBroken,
       }),
   })
-  const { redisCommandTimeoutMs: commandTimeoutMs = commandStandardMs } = limits
-  const run: Redis['run'] = async (work, timeoutMs = commandTimeoutMs) => {
+  const run: Redis['run'] = async (work, timeoutMs = limits.redisCommandTimeoutMs) => {
     const link = state.link()
     if (link === undefined) throw redisUnavailable()
     try {

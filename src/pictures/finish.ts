@@ -17,12 +17,8 @@ import { pixelsAssumed, pixelsText } from '../core/image/size.ts'
 import { hasContentCredentials } from './content-credentials.ts'
 import { completed, isWhole, type DecodesPicture } from './whole.ts'
 
-type Limits = { rendersConcurrentMax?: number; rendersQueuedMax?: number }
+type Limits = { rendersConcurrentMax: number; rendersQueuedMax: number }
 
-/** Each conversion takes one of libuv's four threads, which file access and DNS look-ups share. */
-const concurrentMax = 2
-/** While more conversions wait, no vendor is asked for pictures that need one. */
-const queuedMax = 256
 /** Two conversions of a JPEG of 4096x4096 to PNG run at once; one that takes more memory runs alone. */
 const queueBytesMax = 128 * 1024 * 1024
 
@@ -40,10 +36,7 @@ const easyPixelsMax = 3_000_000
 const sideMax: Record<ImageFormat, number> = { png: 2 ** 31 - 1, jpeg: 65_535, webp: 16_383 }
 
 /** One limit for all CPU-heavy work on pixels: conversions and the sandbox's rendering. */
-export function createPixelQueue({
-  rendersConcurrentMax = concurrentMax,
-  rendersQueuedMax = queuedMax,
-}: Limits): Queue {
+export function createPixelQueue({ rendersConcurrentMax, rendersQueuedMax }: Limits): Queue {
   return createQueue({
     concurrentMax: rendersConcurrentMax,
     bytesMax: queueBytesMax,

@@ -21,8 +21,8 @@ type Options = {
   store: GuardedStore
   /** The current settings. */
   limits: () => {
-    idempotencyBytesMax?: number
-    idempotencyAnswerBytesMax?: number
+    idempotencyBytesMax: number
+    idempotencyAnswerBytesMax: number
     chatTimeoutMs: number
     imageTimeoutMs: number
   }
@@ -40,10 +40,6 @@ export type Idempotency = {
 }
 
 const dayMs = 86_400_000
-/** The most bytes of stored answers; an account may use half of this space. */
-const answersBytesMax = 1024 ** 3
-/** The largest stored answer, which fits ten pictures as base64. */
-const answerBytesMax = 64 * 1024 * 1024
 /** This long after its deadline, a request has ended by the clock of any replica. */
 const deadlineSpareMs = 60_000 + clocksDifferMaxMs
 const sweepIntervalMs = 60_000
@@ -62,7 +58,7 @@ type Parts = Options & {
 export function createIdempotency(options: Options): Idempotency {
   const { store, limits, clock, onFault } = options
   const answerStore = createAnswerStore(store.db)
-  const storedBytes = createStoredAnswerBytes(() => limits().idempotencyBytesMax ?? answersBytesMax)
+  const storedBytes = createStoredAnswerBytes(() => limits().idempotencyBytesMax)
   const parts: Parts = {
     ...options,
     answerStore,
@@ -203,7 +199,7 @@ function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
   const { id, account_id: accountId } = row
   storedBytes.take(accountId, 0)
   const vendorKey = hash('sha256', `${row.key_digest}\n${id}`, 'base64url')
-  const bytesMax = limits().idempotencyAnswerBytesMax ?? answerBytesMax
+  const bytesMax = limits().idempotencyAnswerBytesMax
   const end = async (write: () => Promise<void>) => {
     await write().catch(onFault)
     running.delete(id)

@@ -48,12 +48,10 @@ function byModel<One extends Target>(routes: readonly One[]): One[][] {
 }
 
 type Options = {
-  limits: () => { circuitFailuresMax?: number }
+  limits: () => { circuitFailuresMax: number }
   monotonic: () => number
 }
 
-/** Single failures are normal at any provider; five in a row are an outage. */
-const failuresMax = 5
 /** Limits memory: with some providers, clients choose the model names. */
 const circuitsMax = 10_000
 
@@ -78,7 +76,7 @@ export function createRouteHealth({ limits, monotonic }: Options): Health {
   const circuits = new LRUCache<string, Circuit>({ max: circuitsMax })
   const closed = () =>
     createCircuit({
-      failuresMax: () => limits().circuitFailuresMax ?? failuresMax,
+      failuresMax: () => limits().circuitFailuresMax,
       pauseMs: restMs,
       pauseMaxMs: restMaxMs,
       monotonic,

@@ -39,20 +39,13 @@ type ProviderLimits = {
   upstreamHeadersTimeoutMs: number
   upstreamIdleTimeoutMs: number
   upstreamConnectionsMax: number
-  upstreamEndTimeoutMs?: number
-  upstreamAnswerBytesMax?: number
-  upstreamJsonBytesMax?: number
-  streamCoalescingMs?: number
-  streamCoalescingBytesMax?: number
-  streamCoalescingStreamsMin?: number
+  upstreamEndTimeoutMs: number
+  upstreamAnswerBytesMax: number
+  upstreamJsonBytesMax: number
+  streamCoalescingMs: number
+  streamCoalescingBytesMax: number
+  streamCoalescingStreamsMin: number
 }
-
-/** Time for the bytes after the end mark of a stream and for error bodies, which the answer does not need. */
-const endTimeoutMs = 2000
-/** Limit of an answer: ten large pictures as base64 fit. An endless answer is aborted. */
-const answerBytesMax = 128 * 1024 * 1024
-/** Limits JSON, since parsing blocks the event loop; answers of models are far smaller. */
-const jsonBytesMax = 16 * 1024 * 1024
 
 export type Providers = {
   configured: ReadonlyMap<string, Provider>
@@ -78,9 +71,9 @@ export function createProviders(options: Options): Providers {
   const upstreamLimits: UpstreamLimits = {
     headersTimeoutMs: limits.upstreamHeadersTimeoutMs,
     idleTimeoutMs: limits.upstreamIdleTimeoutMs,
-    endTimeoutMs: limits.upstreamEndTimeoutMs ?? endTimeoutMs,
-    answerBytesMax: limits.upstreamAnswerBytesMax ?? answerBytesMax,
-    jsonBytesMax: limits.upstreamJsonBytesMax ?? jsonBytesMax,
+    endTimeoutMs: limits.upstreamEndTimeoutMs,
+    answerBytesMax: limits.upstreamAnswerBytesMax,
+    jsonBytesMax: limits.upstreamJsonBytesMax,
   }
   const coalescing = coalesceStreams({
     intervalMs: limits.streamCoalescingMs,

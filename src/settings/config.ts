@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { settingsCheck } from '../../generated/settings-check.js'
 import type { components } from '../../generated/settings.ts'
-import type { Bounds } from './bounds.ts'
+import { bounds, type Bounds } from './bounds.ts'
 import { bufferedBytesDefault } from '../bytes/machine-memory.ts'
 import { configuredRows, readCatalogRows } from '../catalog/catalog.ts'
 import type { OwnEntries } from '../catalog/own-rows.ts'
@@ -191,7 +191,7 @@ export function loadConfig(
     ...telemetryConfig(checked),
     endpoints: found.map(({ endpoint }) => endpoint),
     keySources: keySourcesOf(found),
-    limits: camelCased({ buffered_bytes_max: bufferedBytesDefault(), ...checked.limits }),
+    limits: { ...bounds, ...limitsOf(checked) },
   }
   const secrets = {
     metricsToken: checked.metrics_token,
@@ -258,9 +258,10 @@ export function toolServerAddress(config: Config): string {
   return `${siteAddress(config)}/mcp`
 }
 
-function camelCased(limits: SettingsLimits): Limits {
+function limitsOf({ limits }: Settings): Limits {
+  const all = { buffered_bytes_max: bufferedBytesDefault(), ...limits }
   // The type `CamelCase` renames the keys in the same way.
-  return Object.fromEntries(Object.entries(limits).map(([k, v]) => [camelCase(k), v])) as Limits
+  return Object.fromEntries(Object.entries(all).map(([k, v]) => [camelCase(k), v])) as Limits
 }
 
 /** The name of a setting as a member of `Config`. */

@@ -12,14 +12,7 @@ import {
   locks,
   postgresDialect,
 } from './postgres.ts'
-import {
-  createTurns,
-  readingFailure,
-  reportsPerAccountMax,
-  reportsWaitingMax,
-  reportTimeoutMs,
-  type Reader,
-} from './reader.ts'
+import { createTurns, readingFailure, reportsWaitingMax, type Reader } from './reader.ts'
 import { migrateStepwise } from './stepwise.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 import type { Notice, Store } from './store.ts'
@@ -27,11 +20,11 @@ import type { Tables } from './tables.ts'
 
 export type PostgresLimits = {
   databaseConnectionsMax: number
-  databaseConnectTimeoutMs?: number
+  databaseConnectTimeoutMs: number
   databaseQueryTimeoutMs: number
   databaseStartWaitMs: number
-  reportTimeoutMs?: number
-  reportsPerAccountMax?: number
+  reportTimeoutMs: number
+  reportsPerAccountMax: number
 }
 
 type Options = {
@@ -41,8 +34,6 @@ type Options = {
 }
 
 const versionMin = 13
-/** Calls wait this long for a connection; after that, the server counts as unreachable. */
-const connectStandardMs = 5000
 const startPauseMs = 500
 /** A notice is printed if the server is silent this long, well before the connection times out. */
 const silenceMs = 1000
@@ -57,7 +48,7 @@ export async function openPostgresStore({
   schemaChange: change,
 }: Options & { schemaChange: SchemaChange }): Promise<Store> {
   const place = placeOf(url)
-  const connection = { url, connectTimeoutMs: limits.databaseConnectTimeoutMs ?? connectStandardMs }
+  const connection = { url, connectTimeoutMs: limits.databaseConnectTimeoutMs }
   await prepare(connection, { place, limits, notice }, async (found) => {
     const { host, port, database } = place
     const where = `the database ${database} on ${host}:${port}`
@@ -104,7 +95,7 @@ type Connection = Pick<PoolOptions, 'url' | 'connectTimeoutMs'>
 
 /** Reports have a small pool of their own, so that they leave connections for calls. */
 function openPostgresReader(connection: Connection, limits: PostgresLimits): Reader {
-  const timeoutMs = limits.reportTimeoutMs ?? reportTimeoutMs
+  const { reportTimeoutMs: timeoutMs, reportsPerAccountMax: perAccountMax } = limits
   const pool = createPool({
     ...connection,
     connectTimeoutMs: timeoutMs,
@@ -114,7 +105,6 @@ function openPostgresReader(connection: Connection, limits: PostgresLimits): Rea
     failure: (error) => readingFailure(error, timeoutMs),
   })
   const db = new Kysely<Tables>({ dialect: postgresDialect(pool, { reads: true }) })
-  const perAccountMax = limits.reportsPerAccountMax ?? reportsPerAccountMax
   const turns = { waitingMax: reportsWaitingMax, perAccountMax }
   return { db, begin: createTurns(turns, pool.waiting), close: () => db.destroy() }
 }
@@ -184,7 +174,7 @@ export async function migrateDatabase({
   notice,
   keeps,
 }: Options & { keeps: boolean }) {
-  const connection = { url, connectTimeoutMs: limits.databaseConnectTimeoutMs ?? connectStandardMs }
+  const connection = { url, connectTimeoutMs: limits.databaseConnectTimeoutMs }
   const place = placeOf(url)
   return prepare(connection, { place, limits, notice }, async (db) => {
     const runs = await migrateStepwise({ db, dialect: 'postgres', keeps })

@@ -3,12 +3,8 @@ import { GatewayError } from '../core/error.ts'
 import { StoreError } from './store-error.ts'
 import type { Tables } from './tables.ts'
 
-/** Time limit of a report, which may read the whole ledger while a person waits. */
-export const reportTimeoutMs = 30_000
 /** Maximum of waiting reports: reports run one at a time, and more would outlast their callers' timeouts. */
 export const reportsWaitingMax = 32
-/** Reports of one account: several, since a page sends several requests; few, so that others get a turn. */
-export const reportsPerAccountMax = 8
 
 /** A read-only connection for reports, separate from the connections that write (docs/storage.md#reports). */
 export type Reader = {

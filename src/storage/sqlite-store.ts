@@ -4,7 +4,7 @@ import { useFolder } from './folder-lock.ts'
 import { integersPlugin } from './integers.ts'
 import { assertSchema, migrate, updateRemedy, type SchemaChange } from './migrations.ts'
 import type { SqlValue, Statement } from './sqlite-file.ts'
-import { reportsPerAccountMax, reportsWaitingMax, reportTimeoutMs } from './reader.ts'
+import { reportsWaitingMax } from './reader.ts'
 import { openSqliteReader } from './sqlite-reader.ts'
 import { openSqlite } from './sqlite.ts'
 import { cannotOpen, StoreError } from './store-error.ts'
@@ -20,20 +20,14 @@ export type SqliteStoreOptions = {
   /** Which migrations may run; all of them if undefined. */
   schemaChange?: SchemaChange | undefined
   limits: {
-    storeBusyTimeoutMs?: number
-    storeAnswerTimeoutMs?: number
-    storeQueueMax?: number
-    reportTimeoutMs?: number
-    reportsPerAccountMax?: number
+    storeBusyTimeoutMs: number
+    storeAnswerTimeoutMs: number
+    storeQueueMax: number
+    reportTimeoutMs: number
+    reportsPerAccountMax: number
   }
 }
 
-/** How long to wait for the transaction of another process, such as a command. */
-const busyStandardMs = 5000
-/** Queries of calls take milliseconds; a thread that does not answer within this time is broken. */
-const answerTimeoutMs = 30_000
-/** Maximum of queued queries: a few for each request in progress. */
-const queueStandardMax = 10_000
 /** Interval between log restarts: the log grows by the commits of one interval. */
 const logRestartMs = 1000
 
@@ -66,8 +60,7 @@ async function openFiles(
   notice: Notice,
 ): Promise<Store> {
   const path = storePath(dataDir)
-  const { storeBusyTimeoutMs: busyTimeoutMs = busyStandardMs } = limits
-  const { storeQueueMax: queueMax = queueStandardMax } = limits
+  const { storeBusyTimeoutMs: busyTimeoutMs, storeQueueMax: queueMax } = limits
   const opened = restrictPermissions(dataDir)
   if (examines)
     assertOpenable(path, busyTimeoutMs, (ran) => assertSchema(ran, { change, place: dataDir }))
@@ -83,12 +76,12 @@ async function openFiles(
     throw withRemedy(error, path)
   })
   // Set after the migrations, which may take long for a large store.
-  ready(limits.storeAnswerTimeoutMs ?? answerTimeoutMs)
+  ready(limits.storeAnswerTimeoutMs)
   const reader = openSqliteReader({
     ...file,
-    timeoutMs: limits.reportTimeoutMs ?? reportTimeoutMs,
+    timeoutMs: limits.reportTimeoutMs,
     waitingMax: reportsWaitingMax,
-    perAccountMax: limits.reportsPerAccountMax ?? reportsPerAccountMax,
+    perAccountMax: limits.reportsPerAccountMax,
     restartLog,
     logRestartMs,
   })

@@ -35,21 +35,15 @@ type Options = {
     dataDir: string
     durability: 'normal' | 'full'
     limits: {
-      ledgerJournalBytesMax?: number
-      ledgerRetryMaxMs?: number
-      storeCheckIntervalMs?: number
+      ledgerJournalBytesMax: number
+      ledgerRetryMaxMs: number
+      storeCheckIntervalMs: number
     }
   }
   monotonic: () => number
   events: StoreEvents
 }
 
-/** The size of the journal, for some thousand rows: more than the calls in progress. Allocated in advance. */
-const journalBytesMax = 4 * 1024 * 1024
-/** Time limit of retries of a row, since the caller waits meanwhile. */
-const retryMaxMs = 2000
-/** Interval of checks, which are cheap: a recovered store is used within a second. */
-const checkIntervalMs = 1000
 const retryPauseMs = 50
 /** A transaction of this size takes about ten milliseconds. */
 const replayedRowsMax = 500
@@ -63,7 +57,7 @@ const writeCheckTrustedMs = 1000
  */
 export async function guardStore({ store, config, monotonic, events }: Options) {
   const { dataDir: folder, durability, limits } = config
-  const bytesMax = limits.ledgerJournalBytesMax ?? journalBytesMax
+  const bytesMax = limits.ledgerJournalBytesMax
   const journal = await openJournal({ folder, bytesMax, flushes: durability === 'full' })
   const checkRow = () =>
     store.db
@@ -91,7 +85,7 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
   }
 
   await recover().catch((error: unknown) => health.fail(toStoreError(error)))
-  const stop = repeat(check, limits.storeCheckIntervalMs ?? checkIntervalMs)
+  const stop = repeat(check, limits.storeCheckIntervalMs)
   const writable = shareForAWhile(monotonic, async () => {
     const written = await health.attempt(() =>
       within(writeCheckTimeoutMs, store.commit([checkRow()])),
@@ -113,7 +107,7 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
     keep: async (table, rows) => {
       const insert = () => insertRows(store, table, rows)
       const records = () => rows.map((row): Kept => [table, row])
-      const until = monotonic() + (limits.ledgerRetryMaxMs ?? retryMaxMs)
+      const until = monotonic() + limits.ledgerRetryMaxMs
       for (;;) {
         const failure = await health.attempt(insert)
         if (!(failure instanceof StoreError) || (await journal.append(records()))) return

@@ -17,7 +17,7 @@ type Options = {
     otlpEndpoint: string | undefined
     otelSdkDisabled: boolean
     workers: number | 'auto'
-    limits: { telemetrySpansMax?: number; telemetryFlushTimeoutMs?: number }
+    limits: { telemetrySpansMax: number; telemetryFlushTimeoutMs: number }
   }
   secrets: Pick<OpenTelemetrySettings, 'otlpHeaders'>
   metrics: Pick<Metrics, 'readObjects' | 'spansDropped'>
@@ -28,11 +28,6 @@ type Derived = Pick<
   OpenTelemetrySettings,
   'otlpHeaders' | 'isOneOfMany' | 'spansMax' | 'flushTimeoutMs'
 >
-
-/** Limit of queued spans, a few megabytes. If the collector is too slow, further spans are dropped. */
-const spansMax = 4096
-/** Time limit of the last export, which delays the exit; orchestrators kill a process after a time. */
-const flushTimeoutMs = 3000
 
 /** Traces requests; `close` sends the remaining spans and metrics. */
 export type Started = { tracing: Tracing | undefined; close: () => Promise<void> }
@@ -57,8 +52,8 @@ export async function startTracing({
       ...secrets,
       otlpEndpoint,
       isOneOfMany: workers !== 1,
-      spansMax: limits.telemetrySpansMax ?? spansMax,
-      flushTimeoutMs: limits.telemetryFlushTimeoutMs ?? flushTimeoutMs,
+      spansMax: limits.telemetrySpansMax,
+      flushTimeoutMs: limits.telemetryFlushTimeoutMs,
     },
     readMetrics: async () => {
       log.settle()

@@ -4,6 +4,7 @@ import { createStoredResponses, type KeptResponses } from '../../src/accounts/st
 import { createBudget, uncounted } from '../../src/bytes/budget.ts'
 import { GatewayError } from '../../src/core/error.ts'
 import type { StoredItem } from '../../src/core/stored-responses.ts'
+import { bounds } from '../../src/settings/bounds.ts'
 import { createEncryption } from '../../src/storage/encryption.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'
 import { forEachStore } from '../support/each-store.ts'
@@ -27,7 +28,7 @@ forEachStore('the rows of stored responses', () => {
         encryptionKey: Buffer.alloc(32, encryptionKey).toString('base64'),
         databaseUrl: undefined,
       }),
-      limits: () => ({ storedResponsesDays: 2 }),
+      limits: () => ({ ...bounds, storedResponsesDays: 2 }),
       clock: () => now,
       events: { worked: (work, error) => void reports.push(error ?? work), faulted: reports.push },
     })

@@ -7,6 +7,7 @@ import { encodeBase64 } from '../../src/bytes/base64.ts'
 import { piecesLength } from '../../src/bytes/pieces.ts'
 import { readPicture } from '../../src/core/image/picture.ts'
 import { createPixelQueue } from '../../src/pictures/finish.ts'
+import { bounds } from '../../src/settings/bounds.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { picturesOf, postMessages, textOf, toolCall } from '../support/mcp-client.ts'
 import { startUploading, type UploadingGateway } from '../support/upload-folder.ts'
@@ -120,7 +121,7 @@ describe('the size limit of pictures in a result, without an upload folder', () 
 })
 
 describe('a smaller copy of a picture', () => {
-  const pixelQueue = createPixelQueue({})
+  const pixelQueue = createPixelQueue(bounds)
   const noise = async (channels: 3 | 4) => {
     const options = { width: 700, height: 500, channels, background: '#888' } as const
     const gaussian = { type: 'gaussian', mean: 128, sigma: 60 } as const

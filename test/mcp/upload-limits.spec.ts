@@ -19,7 +19,7 @@ describe('the limits of the upload folder', () => {
     folder.remove()
   })
 
-  const start = async (bounds: Bounds = {}, limits: Record<string, number> = {}) => {
+  const start = async (bounds: Partial<Bounds> = {}, limits: Record<string, number> = {}) => {
     const variables = { UPLOAD_DIR: folder.path }
     gateway = await startGateway({ variables, file: { limits }, bounds, monotonic: () => passed })
   }

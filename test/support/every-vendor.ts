@@ -8,7 +8,7 @@ type Options = {
   /** API key for a vendor. */
   keyOf?: (id: string) => string
   limits?: Record<string, number>
-  bounds?: Bounds
+  bounds?: Partial<Bounds>
 }
 
 /** A gateway whose vendors, and one endpoint of the operator, are all one upstream. */

@@ -30,7 +30,7 @@ export type GatewayOptions = {
   variables?: Variables
   /** Content of gateway.yaml. */
   file?: { limits?: object; [setting: string]: unknown }
-  bounds?: Bounds
+  bounds?: Partial<Bounds>
   clock?: () => number
   /** Monotonic clock; by default it advances with `clock`. */
   monotonic?: () => number

@@ -61,7 +61,7 @@ const variableNames: Readonly<Record<VendorName, string>> = {
 type Options = {
   vendors?: readonly VendorName[]
   limits?: Record<string, number>
-  bounds?: Bounds
+  bounds?: Partial<Bounds>
   /** Additional settings of gateway.yaml. */
   file?: object
   variables?: Record<string, string>

@@ -5,7 +5,7 @@ import { startUpstream, type Upstream } from './upstream.ts'
 
 type Options = {
   limits?: Record<string, number>
-  bounds?: Bounds
+  bounds?: Partial<Bounds>
   /** Additional settings of gateway.yaml. */
   file?: object
   variables?: Record<string, string>

@@ -37,13 +37,15 @@ type Options = {
   key?: Buffer
   namespace?: string
   limits?: Partial<typeof standard>
-  writesMax?: number
-  writtenBytesMax?: number
   /** Timeout of a request to the shared cache. */
   timeoutMs?: number
 }
 
-const standard = { cacheTtlSeconds: 60 }
+const standard = {
+  cacheTtlSeconds: 60,
+  sharedCacheWritesMax: 8,
+  sharedCacheWrittenBytesMax: 20_000_000,
+}
 const sealKey = randomBytes(sealKeyBytes)
 // Long, so that nothing times out on a busy machine.
 const standardTimeoutMs = 2000
@@ -57,8 +59,7 @@ type Shared = {
 }
 
 function processOf({ bytes, claims }: Shared, options: Options = {}): TestProcess {
-  const { key = sealKey, namespace = 'one:answers', writesMax = 8 } = options
-  const { writtenBytesMax = 20_000_000, limits = {} } = options
+  const { key = sealKey, namespace = 'one:answers', limits = {} } = options
   const all = { ...standard, ...limits }
   const outcomes: string[] = []
   const circuit = createCircuit({
@@ -72,8 +73,7 @@ function processOf({ bytes, claims }: Shared, options: Options = {}): TestProces
     seal: createSeal(key),
     circuit,
     namespace,
-    writesMax,
-    writtenBytesMax,
+    limits: () => all,
     onOutcome: (outcome) => void outcomes.push(outcome),
   })
   const cache = createResponseCache({ bytesMax: 16_000_000, limits: () => all, shared, monotonic })

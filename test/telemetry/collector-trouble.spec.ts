@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 
 const freePortOfNobody = 'http://127.0.0.1:9'
 
-type Settings = { bounds?: Bounds; variables?: Record<string, string> }
+type Settings = { bounds?: Partial<Bounds>; variables?: Record<string, string> }
 
 /** A gateway that exports to this URL. */
 async function start(

@@ -19,7 +19,7 @@ const unsafe = fixture('bytedance/output-sensitive')
 const noPicture: ScriptedAnswer = { body: { data: [{ b64_json: 'bm8=' }] } }
 
 /** A gateway with two routes to the model; the second server is OpenAI-compatible. */
-async function startTwoRoutes(bounds: Bounds, limits: Record<string, number> = {}) {
+async function startTwoRoutes(bounds: Partial<Bounds>, limits: Record<string, number> = {}) {
   const second = await startBytedanceDouble()
   const spare = {
     id: 'spare',

@@ -20,7 +20,7 @@ describe('a store that accepts no rows', () => {
   let own: OwnEndpoint
   /** A second connection, which locks the store as another process would. */
   let other: DatabaseSync
-  const start = async (bounds: Bounds) => {
+  const start = async (bounds: Partial<Bounds>) => {
     own = await startOwnEndpoint({
       limits: { cache_ttl_seconds: 0 },
       bounds: { ...quick, ...bounds },

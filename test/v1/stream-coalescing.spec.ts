@@ -49,7 +49,7 @@ function framesOf(answer: string): string[] {
 }
 
 describe('streams whose events are sent together', () => {
-  const startWaiting = (bounds: Bounds = {}) =>
+  const startWaiting = (bounds: Partial<Bounds> = {}) =>
     startOwnEndpoint({
       bounds: { streamCoalescingMs: waitMs, streamCoalescingStreamsMin: 1, ...bounds },
     })

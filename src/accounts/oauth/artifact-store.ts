@@ -50,18 +50,11 @@ export type ArtifactStore = {
 }
 
 export type ArtifactLimits = {
-  oauthClientsMax?: number
-  oauthSignInsMax?: number
-  oauthTokensPerConnectionMax?: number
-  oauthRefreshGraceSeconds?: number
+  oauthClientsMax: number
+  oauthSignInsMax: number
+  oauthTokensPerConnectionMax: number
+  oauthRefreshGraceSeconds: number
 }
-
-/** Any client can begin sign-ins; at about a kilobyte per row, this bounds the table at about 100 MB. */
-const signInsMax = 100_000
-/** Includes replaced tokens; enough for one refresh a minute during a week. */
-const tokensPerConnectionMax = 10_000
-/** Covers concurrent refreshes by processes of one client, and a retry after a lost response. */
-const refreshGraceSeconds = 120
 
 type Options = {
   store: Pick<Store, 'db'>
@@ -87,14 +80,12 @@ export function createArtifactStore(options: Options): ArtifactStore {
   const { db } = store
   const clients = createRegisteredClients({ db, clock, limits })
   const signIns = createRowLimit({
-    max: limits.oauthSignInsMax ?? signInsMax,
+    max: limits.oauthSignInsMax,
     clock,
     count: () => countSignIns(db),
   })
   const graceMsOf = (kind: string) =>
-    kind === 'RefreshToken'
-      ? (limits.oauthRefreshGraceSeconds ?? refreshGraceSeconds) * 1000
-      : undefined
+    kind === 'RefreshToken' ? limits.oauthRefreshGraceSeconds * 1000 : undefined
   const toPayload = (row: OauthArtifactsTable, id?: string) => {
     const graceMs = row.kind === 'AuthorizationCode' ? exchangeMs : (graceMsOf(row.kind) ?? 0)
     const isUsed = (at: number) => at <= clock() - graceMs
@@ -173,7 +164,7 @@ async function keepForConnection(
     .select((one) => one.fn.countAll<number>().as('count'))
     .where('grant_id', '=', keyId)
     .executeTakeFirstOrThrow()
-  if (count >= (limits.oauthTokensPerConnectionMax ?? tokensPerConnectionMax)) throw tooManyTokens()
+  if (count >= limits.oauthTokensPerConnectionMax) throw tooManyTokens()
   await keep(db, { ...row, grant_id: keyId })
   if (isAccess(row.kind) && row.client_id !== null) await noteClientUse(db, row.client_id, now)
 }

@@ -6,7 +6,7 @@ import type { Store } from '../../storage/store.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { inState } from '../key-list.ts'
 import { sweepAgain, takeTurn, type Sweep } from '../sweep.ts'
-import { clientsMax, countRegistered } from './registered-clients.ts'
+import { countRegistered } from './registered-clients.ts'
 
 type Options = {
   store: Pick<Store, 'db'>
@@ -19,23 +19,18 @@ type Options = {
 }
 
 type SweepLimits = {
-  oauthClientsMax?: number
-  oauthSweepMs?: number
-  oauthSweepRowsMax?: number
-  oauthUnusedClientTtlSeconds?: number
-  oauthIdleClientTtlSeconds?: number
+  oauthClientsMax: number
+  oauthSweepMs: number
+  oauthSweepRowsMax: number
+  oauthUnusedClientTtlSeconds: number
+  oauthIdleClientTtlSeconds: number
 }
 
-/** Interval of sweeps: not urgent, since expired rows are already refused and only use space. */
-const sweepMs = 60_000
-/** Rows that one statement removes: few enough not to delay calls. */
-const sweepRowsMax = 1000
-/** An unused client is removed after four weeks: its program may keep the id, and does not register again. */
-const unusedClientTtlSeconds = 28 * 86_400
-/** Beyond half of the limit of clients, after a day: many registrations in a short time are no people. */
+/**
+ * Beyond half of the limit of clients, an unused client is removed after a day: many registrations in a short time are
+ * no people.
+ */
 const crowdedClientTtlSeconds = 86_400
-/** A client that is no longer used is removed after a quarter of a year. */
-const idleClientTtlSeconds = 90 * 86_400
 
 /** Maximum of batches of each kind in one sweep; further rows wait for the next sweep. */
 const batchesMax = 10
@@ -51,7 +46,7 @@ const announcedMax = 100
  */
 export function sweepOAuth(options: Options): Sweep {
   const { announce, clock, limits, onSwept } = options
-  const { oauthSweepMs: intervalMs = sweepMs, oauthSweepRowsMax: rowsMax = sweepRowsMax } = limits
+  const { oauthSweepMs: intervalMs, oauthSweepRowsMax: rowsMax } = limits
   const { db } = options.store
   const sweep = async () => {
     const now = clock()
@@ -127,10 +122,10 @@ async function removeUnusedClients(
   now: number,
   limits: Options['limits'],
 ): Promise<number> {
-  const isCrowded = (await countRegistered(db)) > (limits.oauthClientsMax ?? clientsMax) / 2
-  const standard = isCrowded ? crowdedClientTtlSeconds : unusedClientTtlSeconds
-  const unused = now - (limits.oauthUnusedClientTtlSeconds ?? standard) * 1000
-  const idle = now - (limits.oauthIdleClientTtlSeconds ?? idleClientTtlSeconds) * 1000
+  const isCrowded = (await countRegistered(db)) > limits.oauthClientsMax / 2
+  const ttlSeconds = isCrowded ? crowdedClientTtlSeconds : limits.oauthUnusedClientTtlSeconds
+  const unused = now - ttlSeconds * 1000
+  const idle = now - limits.oauthIdleClientTtlSeconds * 1000
   const keysOfIt = inState(db.selectFrom('api_keys').select('id'), 'active', now).where(
     'client_id',
     '=',
@@ -147,7 +142,7 @@ async function removeUnusedClients(
       ]),
     )
     .where(({ exists, not }) => not(exists(keysOfIt)))
-    .limit(limits.oauthSweepRowsMax ?? sweepRowsMax)
+    .limit(limits.oauthSweepRowsMax)
   const { numDeletedRows } = await db
     .deleteFrom('oauth_clients')
     .where('id', 'in', clients)

@@ -14,16 +14,13 @@ export type ClientMetadata = ArtifactPayload
 type Options = {
   db: Kysely<Tables>
   clock: () => number
-  limits: { oauthClientsMax?: number }
+  limits: { oauthClientsMax: number }
 }
-
-/** Maximum of clients that registered themselves: any client can register, with about a kilobyte of metadata. */
-export const clientsMax = 100_000
 
 /** Clients that registered themselves, and clients of accounts. */
 export function createRegisteredClients({ db, clock, limits }: Options) {
   const rowLimit = createRowLimit({
-    max: limits.oauthClientsMax ?? clientsMax,
+    max: limits.oauthClientsMax,
     clock,
     count: () => countRegistered(db),
   })

@@ -30,7 +30,7 @@ import { pixelsText } from './size.ts'
 export type ImageParts = {
   conversion: Conversion
   shrinkPicture: ShrinkPicture
-  limits: { imageCallsConcurrentMax?: number }
+  limits: { imageCallsConcurrentMax: number }
 }
 
 type Options = {
@@ -101,8 +101,7 @@ function selectionsByModel(selection: Selection): Selection[] {
 
 async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const { parts, request, planOf, call, selection } = options
-  // Vendors limit pictures per minute: one request must not use up the whole limit.
-  const { imageCallsConcurrentMax: concurrency = 4 } = parts.limits
+  const { imageCallsConcurrentMax: concurrency } = parts.limits
   const first = selection.routes[0]!
   const perCall = picturesPerCall(adapterOf(first), first, planOf(first))
   const calls = Math.ceil(request.n / perCall)

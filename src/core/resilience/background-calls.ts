@@ -21,25 +21,16 @@ export type BackgroundCalls = {
   faulted(error: unknown): void
 }
 
-/**
- * Calls of one account in one process. Each keeps its slot of `concurrent_requests_max` (2000 by default), so
- * that no account takes more than a twentieth of the slots with requests that cost it no connection.
- */
-const perAccountMax = 100
-/** Within this time a call ends whose response was cancelled or deleted in another process. */
-const recheckStandardMs = 2000
-
 type Options = {
   /** Those of these responses that are in progress. */
   running: (responseIds: readonly string[]) => Promise<ReadonlySet<string>>
   onFault: (error: unknown) => void
-  limits: { backgroundCallsPerAccountMax?: number; backgroundRecheckMs?: number }
+  limits: { backgroundCallsPerAccountMax: number; backgroundRecheckMs: number }
 }
 
 /** While a call runs, the responses of all calls are looked up together, since another process may end them. */
 export function createBackgroundCalls({ running, onFault, limits }: Options): BackgroundCalls {
-  const { backgroundCallsPerAccountMax: most = perAccountMax } = limits
-  const { backgroundRecheckMs: recheckMs = recheckStandardMs } = limits
+  const { backgroundCallsPerAccountMax: most, backgroundRecheckMs: recheckMs } = limits
   const places = new Map<string, number>()
   const calls = new Map<string, AbortController>()
   let timer: NodeJS.Timeout | undefined

@@ -39,26 +39,19 @@ export type RouteHealth = {
 export type FailoverPolicy = {
   limits: {
     /** Tries of one call, all routes together. */
-    triesMax?: number
+    triesMax: number
     /** Tries of one route in one call; tries with another key do not count. */
     routeTriesMax: number
     /** The first pause; each further pause is twice as long. */
-    retryDelayMs?: number
+    retryDelayMs: number
     /** The longest pause; a route that asks for a longer pause is not retried. */
-    retryDelayMaxMs?: number
+    retryDelayMaxMs: number
   }
   health: RouteHealth
   sleep: (delayMs: number, signal: AbortSignal) => Promise<void>
   /** A random number from 0 up to, but excluding, 1. */
   random: () => number
 }
-
-/** The default of `triesMax`: four routes with one retry each. It is low, since any try may be charged. */
-const triesStandardMax = 8
-/** An overloaded vendor often recovers within this time. */
-const retryDelayStandardMs = 250
-/** After a longer pause the caller should retry, and gets `Retry-After`. */
-const retryDelayStandardMaxMs = 2000
 
 /** The first rest of a route or key that failed: brief outages are over by then. */
 export const restMs = 5000
@@ -97,7 +90,7 @@ type Won<T> = { value: T; route: Route; made: Try }
  */
 export async function failover<T>(options: Options<T>): Promise<Won<T>> {
   const { selection, attempt, deadline, policy } = options
-  const { triesMax = triesStandardMax, routeTriesMax } = policy.limits
+  const { triesMax, routeTriesMax } = policy.limits
   const failures = new Map<Route, ProviderFailure>()
   let triesLeft = triesMax
   let waiting: Iterable<Route> = ableRoutes(options)
@@ -206,8 +199,7 @@ async function waitForRound<T>(
   failures: ReadonlyMap<Route, ProviderFailure>,
   round: number,
 ): Promise<Route[]> {
-  const { retryDelayMs = retryDelayStandardMs } = policy.limits
-  const { retryDelayMaxMs = retryDelayStandardMaxMs } = policy.limits
+  const { retryDelayMs, retryDelayMaxMs } = policy.limits
   const again = [...failures]
     .filter(([, failure]) => failure.mayTryAgain)
     .map(([route, { retryAfterSeconds = 0 }]) => ({ route, askedMs: retryAfterSeconds * 1000 }))

@@ -44,17 +44,11 @@ type Options = {
   circuit: Circuit
   /** Prefix of each key; each gateway in the same store has a different prefix. */
   namespace: string
-  /** The maximum size of one answer. */
-  entryBytesMax?: number
   /** The most pending writes; further writes are skipped. */
-  writesMax?: number
-  writtenBytesMax?: number
+  limits: () => { sharedCacheWritesMax: number; sharedCacheWrittenBytesMax: number }
   onOutcome: (outcome: SharedCacheOutcome) => void
 }
 
-/** Pending writes take memory; beyond this limit an answer is kept only in this process. */
-const writesStandardMax = 64
-const writtenBytesStandardMax = 32 * 1024 * 1024
 /** A head has at most a hundred warnings of a thousand characters each, besides the text of the answer. */
 const headBytesMax = 524_288
 
@@ -63,9 +57,7 @@ const headBytesMax = 524_288
  * miss and never an error for the client; the circuit breaker avoids a timeout for each call.
  */
 export function createSharedCache(options: Options): SharedCache {
-  const { namespace, circuit, onOutcome } = options
-  const { writesMax = writesStandardMax } = options
-  const { writtenBytesMax = writtenBytesStandardMax } = options
+  const { namespace, circuit, limits, onOutcome } = options
   const keyv = new Keyv<SharedCacheEntry>({
     store: new KeyvBridgeAdapter(createBridge(options), { namespace }),
     serialization: false,
@@ -86,7 +78,8 @@ export function createSharedCache(options: Options): SharedCache {
     },
     set: (key, answer, ttlMs) => {
       const { bytes } = answer
-      const isTooMuch = writes >= writesMax || writtenBytes + bytes > writtenBytesMax
+      const { sharedCacheWritesMax: writesMax, sharedCacheWrittenBytesMax: bytesMax } = limits()
+      const isTooMuch = writes >= writesMax || writtenBytes + bytes > bytesMax
       if (isTooMuch || circuit.view().state !== 'closed') {
         onOutcome('not_kept')
         return undefined
@@ -108,9 +101,9 @@ export function createSharedCache(options: Options): SharedCache {
 
 /** The storage adapter of Keyv, which emits the errors that it throws. */
 function createBridge(options: Options): KeyvBridgeStore {
-  const { bytes, seal, circuit, entryBytesMax = cacheEntryBytesMax, onOutcome } = options
+  const { bytes, seal, circuit, onOutcome } = options
   const unused = () => Promise.reject(new Error('The shared cache expires entries by itself.'))
-  const sizeMax = entryBytesMax + headBytesMax
+  const sizeMax = cacheEntryBytesMax + headBytesMax
   const openRead = (name: string, read: SharedCacheRead): SharedCacheEntry | undefined => {
     if (read === undefined || read === 'unusable') return undefined
     const answer = seal.open(name, inMemoryOfItsOwn(read.bytes))

@@ -12,29 +12,18 @@ export type Coalescing = {
 
 type Options = {
   /** How long a piece may wait, in milliseconds; 0 disables batching. */
-  intervalMs?: number | undefined
-  bytesMax?: number | undefined
+  intervalMs: number
+  bytesMax: number
   /** Pieces wait only if at least this many streams are open. */
-  streamsMin?: number | undefined
+  streamsMin: number
 }
-
-/** A delay that readers do not notice, and that lets many streams share a flush. */
-const intervalStandardMs = 10
-/** More waiting bytes are flushed at once, since the write then dominates the cost. */
-const bytesStandardMax = 65_536
-/** Batching is not needed for fewer streams (docs/performance.md#event-streams). */
-const streamsStandardMin = 32
 
 /**
  * Batches pieces of many streams. Forwarding each piece alone costs a system call and cold code,
  * which is most of a stream's CPU time. With few open streams pieces do not wait
  * (docs/performance.md#event-streams).
  */
-export function coalesceStreams({
-  intervalMs = intervalStandardMs,
-  bytesMax = bytesStandardMax,
-  streamsMin = streamsStandardMin,
-}: Options): Coalescing {
+export function coalesceStreams({ intervalMs, bytesMax, streamsMin }: Options): Coalescing {
   let streams = 0
   let waiting: (() => void)[] = []
   const flushAll = () => {

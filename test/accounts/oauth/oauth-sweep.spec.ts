@@ -2,12 +2,13 @@ import { expect } from 'chai'
 import { sweepOAuth } from '../../../src/accounts/oauth/oauth-sweep.ts'
 import type { Sweep } from '../../../src/accounts/sweep.ts'
 import { clocksDifferMaxMs } from '../../../src/core/time.ts'
+import { bounds } from '../../../src/settings/bounds.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { forEachStore } from '../../support/each-store.ts'
 import { consent, oauthOf, openOAuthStores, type OAuthStores } from '../../support/oauth-store.ts'
 
 const limits = {
-  oauthSweepMs: 60_000,
+  ...bounds,
   oauthSweepRowsMax: 3,
   oauthUnusedClientTtlSeconds: 86_400,
   oauthIdleClientTtlSeconds: 864_000,
@@ -135,7 +136,7 @@ forEachStore('the sweep of OAuth artifacts', () => {
   })
 
   it('keeps a client that was never connected for four weeks, and for a day when half of the places are taken', async () => {
-    const { oauthUnusedClientTtlSeconds: _, ...standard } = limits
+    const { oauthUnusedClientTtlSeconds } = bounds
     const options = {
       store,
       announce: oauth.announce,
@@ -145,7 +146,7 @@ forEachStore('the sweep of OAuth artifacts', () => {
     const sweepWith = (more: object) => {
       const sweep = sweepOAuth({
         ...options,
-        limits: { ...standard, oauthIdleClientTtlSeconds: 1e9, ...more },
+        limits: { ...limits, oauthUnusedClientTtlSeconds, oauthIdleClientTtlSeconds: 1e9, ...more },
       })
       sweeps.push(sweep)
       return sweep

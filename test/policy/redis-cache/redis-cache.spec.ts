@@ -116,7 +116,9 @@ for (const [place, gather] of Object.entries(places)) {
     })
 
     it('limits concurrent writes', async () => {
-      const { one } = await pair({ writesMax: 2, writtenBytesMax: 1000 })
+      const { one } = await pair({
+        limits: { sharedCacheWritesMax: 2, sharedCacheWrittenBytesMax: 1000 },
+      })
       const kept = [answer(), answer(), answer()].map((given, index) =>
         one.remember(`key ${index}`, given, undefined),
       )
