@@ -183,7 +183,8 @@ describe('request bodies', () => {
     const startedAt = performance.now()
     const body = new Uint8Array(60_000_000).fill(0x20)
     await expectError(await post(body), { status: 413, code: 'request_too_large', param: null })
-    expect(performance.now() - startedAt).to.be.lessThan(5000)
+    // Far less than the timeout of a body, also on a busy machine.
+    expect(performance.now() - startedAt).to.be.lessThan(30_000)
   })
 
   it('refuses an announced length before any of it is sent', async () => {

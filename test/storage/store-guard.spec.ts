@@ -126,7 +126,8 @@ describe('a store in trouble', () => {
   })
 
   it('rejects a row after retries if store and journal both fail', async () => {
-    await open({ ledgerJournalBytesMax: 0 })
+    // Long enough for the second row, whose retries last until the next check of the store.
+    await open({ ledgerJournalBytesMax: 0, ledgerRetryMaxMs: 1000 })
     hold()
     const refusal = await keep('a').catch((error: unknown) => error)
     expect(refusal).to.include({ code: 'overloaded', status: 503 })
