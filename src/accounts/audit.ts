@@ -4,7 +4,7 @@ import type { Actor, Administrator } from '../core/caller.ts'
 import { orderedId } from '../core/ordered-id.ts'
 import type { Page, PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
-import type { AuditEventsTable, Tables } from '../storage/tables.ts'
+import type { Tables } from '../storage/tables.ts'
 import { listPage } from './list-page.ts'
 
 type Schemas = components['schemas']
@@ -36,7 +36,7 @@ type Filter = {
 }
 
 /** An event with the current names of its actor and target. */
-type NamedRow = AuditEventsTable & { by_name: string | null; target_name: string | null }
+type NamedRow = Tables['audit_events'] & { by_name: string | null; target_name: string | null }
 
 export type Audit = {
   /** Records a change in the transaction that makes it, so that both are committed or neither. */
@@ -49,7 +49,7 @@ export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number): Aud
   return {
     write: async (transaction, by, { account_id, action, target, before, after }) => {
       const at = clock()
-      const row: AuditEventsTable = {
+      const row: Tables['audit_events'] = {
         id: orderedId('adt', at),
         at,
         account_id,

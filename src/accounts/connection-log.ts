@@ -2,10 +2,9 @@ import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { hash } from 'node:crypto'
 import type { ConnectionLog, ReportedClient, RefusedAttempt } from '../core/connection-log.ts'
 import { keptMessage } from '../core/connection-log.ts'
-import type { KeyClientsTable, RefusedAttemptsTable } from '../storage/connection-tables.ts'
+import type { KeyClientsTable, RefusedAttemptsTable, Tables } from '../storage/tables.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
-import type { Tables } from '../storage/tables.ts'
 import { sweepAgain } from './sweep.ts'
 
 /** Connected clients and refused attempts, kept in memory and written in batches. */

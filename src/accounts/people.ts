@@ -4,7 +4,6 @@ import type { Actor, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
-import type { PeopleTable } from '../storage/people-tables.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
 import { newId } from './id.ts'
@@ -134,7 +133,7 @@ export async function insertPerson(
   throw new GatewayError('email_taken', text, { param: 'email' })
 }
 
-function toPerson(row: PeopleTable, memberships: readonly Membership[]): Person {
+function toPerson(row: Tables['people'], memberships: readonly Membership[]): Person {
   const isOperator = memberships.some(isOperating)
   return {
     id: row.id,

@@ -4,7 +4,7 @@ import type { Actor } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Encryption } from '../storage/encryption.ts'
 import type { Store } from '../storage/store.ts'
-import type { ProviderKeysTable, Tables } from '../storage/tables.ts'
+import type { Tables } from '../storage/tables.ts'
 import { newId } from './id.ts'
 import { operatorChange, type OperatorChangeParts } from './operator-change.ts'
 
@@ -54,7 +54,7 @@ const hintLength = 4
 export function createProviderKeys(options: Options): ProviderKeys {
   const { store, encryption } = options
   const { db } = store
-  const plain = (row: ProviderKeysTable) => encryption.decrypt(row, contextOf(row))
+  const plain = (row: Tables['provider_keys']) => encryption.decrypt(row, contextOf(row))
   return {
     read: () => readProviderKeys(store, encryption),
     version: async () => {
@@ -128,10 +128,10 @@ async function insert(
   providerId: string,
   key: string,
   replaces?: Which,
-): Promise<ProviderKeysTable> {
+): Promise<Tables['provider_keys']> {
   const { encryption, clock } = options
   const id = newId('pvk')
-  const row: ProviderKeysTable = {
+  const row: Tables['provider_keys'] = {
     id,
     provider_id: providerId,
     ...encryption.encrypt(key, contextOf({ id, provider_id: providerId })),
@@ -158,7 +158,7 @@ async function insert(
   return row
 }
 
-function toForm(row: ProviderKeysTable): Omit<ProviderKey, 'is_used'> {
+function toForm(row: Tables['provider_keys']): Omit<ProviderKey, 'is_used'> {
   return {
     id: row.id,
     object: 'provider_key',
@@ -169,17 +169,17 @@ function toForm(row: ProviderKeysTable): Omit<ProviderKey, 'is_used'> {
   }
 }
 
-function rowsIn(db: Pick<Kysely<Tables>, 'selectFrom'>): Promise<ProviderKeysTable[]> {
+function rowsIn(db: Pick<Kysely<Tables>, 'selectFrom'>): Promise<Tables['provider_keys'][]> {
   return db.selectFrom('provider_keys').selectAll().orderBy('created_at').orderBy('id').execute()
 }
 
 /** At least one key. Throws `not_found`. */
 function select(
-  rows: readonly ProviderKeysTable[],
+  rows: readonly Tables['provider_keys'][],
   providerId: string,
   { id }: Which,
   param = 'id',
-): [ProviderKeysTable, ...ProviderKeysTable[]] {
+): [Tables['provider_keys'], ...Tables['provider_keys'][]] {
   const own = rows.filter((row) => row.provider_id === providerId)
   const [first, ...others] = id === undefined ? own : own.filter((row) => row.id === id)
   if (first !== undefined) return [first, ...others]
@@ -189,23 +189,30 @@ function select(
 
 async function deleteAll(
   transaction: Transaction<Tables>,
-  rows: readonly ProviderKeysTable[],
+  rows: readonly Tables['provider_keys'][],
 ): Promise<void> {
   for (const { id } of rows)
     await transaction.deleteFrom('provider_keys').where('id', '=', id).execute()
 }
 
 /** Binds a ciphertext to its row. */
-function contextOf({ id, provider_id: providerId }: Pick<ProviderKeysTable, 'id' | 'provider_id'>) {
+function contextOf({
+  id,
+  provider_id: providerId,
+}: Pick<Tables['provider_keys'], 'id' | 'provider_id'>) {
   return `${providerId} ${id}`
 }
 
 /** The values of an audit event. */
-function summary(provider: string, keys: readonly ProviderKeysTable[]): object {
+function summary(provider: string, keys: readonly Tables['provider_keys'][]): object {
   return { provider, keys: keys.map(({ hint }) => hint) }
 }
 
-function unreadable({ id, provider_id: providerId, encryption_key_id: by }: ProviderKeysTable) {
+function unreadable({
+  id,
+  provider_id: providerId,
+  encryption_key_id: by,
+}: Tables['provider_keys']) {
   return `The stored key ${id} of ${providerId} cannot be decrypted: the encryption key ${by} is missing. Restore ENCRYPTION_KEY or the file gateway.key in DATA_DIR, or remove the key and add it again.`
 }
 

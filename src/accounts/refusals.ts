@@ -4,7 +4,6 @@ import type { Caller } from '../core/caller.ts'
 import type { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import { remedyFor } from '../core/words/remedies.ts'
-import type { RefusalsTable } from '../storage/connection-tables.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
@@ -55,7 +54,7 @@ const codesWithoutAccount: ReadonlySet<string> = new Set(['invalid_api_key', 'in
 
 export function createRefusals({ store: { db }, clock, limits, onWritten }: Options): Refusals {
   const { connectionLogWaitingMax: waitingMax } = limits
-  let waiting = new Map<string, RefusalsTable>()
+  let waiting = new Map<string, Tables['refusals']>()
   const write = async (): Promise<boolean> => {
     if (waiting.size === 0) return false
     // Sorted, so that several processes lock the rows in the same order.
@@ -130,7 +129,7 @@ function isRefusal({ code, status, cause, progress }: GatewayError, caller: obje
   return !hasRow && (status < 500 || code === 'no_provider_configured')
 }
 
-async function add(db: Kysely<Tables>, rows: RefusalsTable[]): Promise<void> {
+async function add(db: Kysely<Tables>, rows: Tables['refusals'][]): Promise<void> {
   await db
     .insertInto('refusals')
     .values(rows)

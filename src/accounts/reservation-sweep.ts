@@ -4,7 +4,7 @@ import { pricingText, femtoUsd, multiplierOne } from '../core/money/pricing.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import { hasEnded } from '../storage/process-name.ts'
 import type { Store, StoreStatement } from '../storage/store.ts'
-import type { ReservationsTable, Tables } from '../storage/tables.ts'
+import type { Tables } from '../storage/tables.ts'
 import type { Budgets } from './budgets.ts'
 import { sweepAgain, type Sweep } from './sweep.ts'
 
@@ -14,7 +14,7 @@ type Options = {
   clock: () => number
   intervalMs?: number
   /** Called for each call that is charged its reserved amount, since its process died. */
-  onAbandoned: (reservation: ReservationsTable) => void
+  onAbandoned: (reservation: Tables['reservations']) => void
   /** Called after each sweep; `error` is the reason if the sweep failed. */
   onSwept: (error?: unknown) => void
 }
@@ -32,7 +32,7 @@ export function sweepReservations(options: Options): Sweep {
   const { store, budgets, clock, intervalMs = sweepMs, onAbandoned, onSwept } = options
   let seen = new Map<string, number>()
 
-  const charge = async (dead: readonly ReservationsTable[]) => {
+  const charge = async (dead: readonly Tables['reservations'][]) => {
     const sorted = dead.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1))
     const statements = sorted.flatMap((one) => chargeOf(store.db, one))
     const changes = await store.commit(statements)
@@ -109,7 +109,7 @@ async function endUncertain(
  * triggers then end the reservation. The second ends a reservation of an older version, which lacks the
  * columns for a row.
  */
-function chargeOf(db: Kysely<Tables>, held: ReservationsTable): StoreStatement[] {
+function chargeOf(db: Kysely<Tables>, held: Tables['reservations']): StoreStatement[] {
   const { request_id: id, expires_at: expiresAt, nano_usd: nanoUsd } = held
   const pricing = pricingText({ prices: { held: femtoUsd(nanoUsd) }, multiplier: multiplierOne })
   // The conditions skip a reservation that its process ended or renewed in the meantime.
@@ -129,7 +129,7 @@ function chargeOf(db: Kysely<Tables>, held: ReservationsTable): StoreStatement[]
   return [row.compile(db), end.compile()]
 }
 
-function among(db: Kysely<Tables>, reservations: readonly ReservationsTable[]) {
+function among(db: Kysely<Tables>, reservations: readonly Tables['reservations'][]) {
   return listed(
     db,
     reservations.map((one) => one.request_id),

@@ -3,9 +3,8 @@ import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zli
 import { sql, type Kysely } from 'kysely'
 import type { StoredItem, StoredResponse } from '../core/stored-responses.ts'
 import { listed } from '../storage/sql-dialect.ts'
-import type { StoredResponsesTable } from '../storage/response-tables.ts'
+import type { StoredResponsesTable, Tables } from '../storage/tables.ts'
 import type { Store } from '../storage/store.ts'
-import type { Tables } from '../storage/tables.ts'
 
 /** Rows that one transaction removes: few enough not to delay other queries. */
 export const removedRowsMax = 50

@@ -6,7 +6,6 @@ import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'
 import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
-import type { SessionsTable } from '../storage/people-tables.ts'
 import type { Tables } from '../storage/tables.ts'
 import { createToken, digestOf } from './api-key.ts'
 import type { Audit } from './audit.ts'
@@ -105,7 +104,7 @@ export function createSessions(options: Options): Sessions {
         .selectAll()
         .where('person_id', '=', person.id)
         .where('last_used_at', '>', clock() - limits.sessionIdleSeconds * 1000)
-      const toItem = (row: SessionsTable) => toSession(row, person.sessionId)
+      const toItem = (row: Tables['sessions']) => toSession(row, person.sessionId)
       return listPage(rows, page, { time: 'created_at', toItem })
     },
     end: async ({ person, accountId }, sessionId, actor) => {
@@ -164,7 +163,7 @@ export async function endOtherSessions(
 
 /** Whether a session has reached its age limit, or was unused for too long. */
 export function isOver(
-  row: Pick<SessionsTable, 'expires_at' | 'last_used_at'>,
+  row: Pick<Tables['sessions'], 'expires_at' | 'last_used_at'>,
   now: number,
   { sessionIdleSeconds }: Pick<SessionLimits, 'sessionIdleSeconds'>,
 ): boolean {
@@ -193,7 +192,7 @@ function rowOf(
   personId: string,
   { address, userAgent }: Visitor,
   { token, now, sessionTtlSeconds }: Now & { token: string },
-): SessionsTable {
+): Tables['sessions'] {
   const printable = userAgent
     ?.replaceAll(/\p{C}+/gu, ' ')
     .trim()
@@ -242,7 +241,7 @@ async function noteUse(db: Kysely<Tables>, id: string, now: number): Promise<voi
   await noted.execute().catch(() => undefined)
 }
 
-function toSession(row: SessionsTable, currentId: string): Session {
+function toSession(row: Tables['sessions'], currentId: string): Session {
   return {
     id: row.id,
     object: 'session',

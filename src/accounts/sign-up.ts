@@ -2,8 +2,7 @@ import type { Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import type { InvitationsTable } from '../storage/people-tables.ts'
-import type { Tables } from '../storage/tables.ts'
+import type { InvitationsTable, Tables } from '../storage/tables.ts'
 import { noAllowance } from './allowance.ts'
 import {
   beginSession,

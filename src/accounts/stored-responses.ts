@@ -5,7 +5,7 @@ import { clocksDifferMaxMs } from '../core/time.ts'
 import type { StoredItem, StoredResponse, StoredResponses } from '../core/stored-responses.ts'
 import type { Encryption } from '../storage/encryption.ts'
 import { listed } from '../storage/sql-dialect.ts'
-import type { StoredResponsesTable } from '../storage/response-tables.ts'
+import type { StoredResponsesTable } from '../storage/tables.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import {
   deflated,

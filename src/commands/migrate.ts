@@ -1,6 +1,6 @@
 import { loadConfig } from '../settings/config.ts'
 import { migrateFolder } from '../storage/copies/migrate.ts'
-import type { MigrationRun } from '../storage/stepwise.ts'
+import type { MigrationRun } from '../storage/migrations.ts'
 import { json, jsonText, parsed, type Command, type CommandContext } from './command.ts'
 import { counted } from './copies.ts'
 

@@ -2,7 +2,7 @@ import type { KyselyPlugin, UnknownRow } from 'kysely'
 import { StoreError } from './store-error.ts'
 import { integerColumns } from './tables.ts'
 
-const columns = Object.keys(integerColumns)
+const columns = [...integerColumns]
 
 /**
  * Converts the integers of rows to numbers: some drivers, such as PostgreSQL's, return 64-bit

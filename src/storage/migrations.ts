@@ -1,142 +1,114 @@
 import { sql, type Kysely } from 'kysely'
-import { Migrator, type Migration } from 'kysely/migration'
+import { Migrator } from 'kysely/migration'
 import { gatewayCommand } from '../core/words/remedies.ts'
-import {
-  addAllowances,
-  addClientHosts,
-  addKeyCreators,
-  addKeyRotation,
-  addSessionKeys,
-} from './migrations/keys.ts'
-import { createAuditEvents, createPasswordLinks, createPeople } from './migrations/people.ts'
-import {
-  createBudgets,
-  addReservationCalls,
-  addReservationProcesses,
-  settleOnlyWithBudgets,
-} from './migrations/budgets.ts'
-import { createKeyClients, createRefusals } from './migrations/connections.ts'
-import { createUsageHours } from './migrations/usage-hours.ts'
-import { createOauth } from './migrations/oauth.ts'
-import {
-  addTokenClasses,
-  addUsageDetails,
-  addUsagePricing,
-  createAccountsKeysUsage,
-  sortUsage,
-} from './migrations/usage.ts'
-import { createIdempotentAnswers } from './migrations/idempotent-answers.ts'
-import { addRunningResponses, createStoredResponses } from './migrations/stored-responses.ts'
-import { bytesType, type SqlDialect } from './sql-dialect.ts'
+import { accountTables } from './migrations/account-tables.ts'
+import { countingBudgets } from './migrations/budgets.ts'
+import { callTables } from './migrations/call-tables.ts'
+import { creating } from './migrations/columns.ts'
+import { addingHours } from './migrations/usage-hours.ts'
+import { timeDiffersFromId } from './request-place.ts'
+import type { SqlDialect } from './sql-dialect.ts'
 import { StoreError } from './store-error.ts'
 
 /** 'MAGW' in ASCII, stored in the header of the SQLite file (PRAGMA application_id). */
 export const applicationId = 0x4d414757
 
-export const updateRemedy = 'Update the gateway.'
+type Change = (db: Kysely<unknown>, dialect: SqlDialect) => Promise<void>
 
-/** The migrations, which only run forward, by name. Both databases have the column types that they use. */
-const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
-  '0001_accounts_keys_usage': { up: createAccountsKeysUsage },
-  '0002_usage_by_account_and_time': { up: (db) => sortUsage(db, dialect) },
-  '0003_usage_token_classes': { up: addTokenClasses },
-  /** The row that write checks update; also marks the SQLite file as this gateway's. */
-  '0004_write_checks': {
-    up: async (db) => {
-      await db.schema
-        .createTable('write_checks')
-        .addColumn('id', 'text', (column) => column.primaryKey())
-        .addColumn('at', 'bigint', (column) => column.notNull())
-        .execute()
-      if (dialect === 'sqlite')
-        await sql.raw(`PRAGMA application_id = ${applicationId}`).execute(db)
-    },
-  },
-  '0005_allowances': { up: addAllowances },
-  '0006_audit_events': { up: createAuditEvents },
-  '0007_usage_pricing': { up: (db) => addUsagePricing(db, dialect) },
-  '0008_usage_hours': { up: (db) => createUsageHours(db, dialect) },
-  '0009_budgets': { up: (db) => createBudgets(db, dialect) },
-  '0010_idempotent_answers': { up: (db) => createIdempotentAnswers(db, dialect) },
-  '0011_people': { up: createPeople },
-  '0012_key_rotation': { up: addKeyRotation },
-  '0013_key_creators': { up: addKeyCreators },
-  '0014_gateway_secrets': { up: (db) => createGatewaySecrets(db, dialect) },
-  '0015_reservation_processes': { up: (db) => addReservationProcesses(db, dialect) },
-  '0016_oauth': { up: createOauth },
-  '0017_client_hosts': { up: addClientHosts },
-  '0018_session_keys': { up: addSessionKeys },
-  '0019_usage_details': { up: (db) => addUsageDetails(db, dialect) },
-  '0020_key_clients': { up: createKeyClients },
-  '0021_password_links': { up: createPasswordLinks },
-  '0022_refusals': { up: createRefusals },
-  '0023_reservation_calls': { up: (db) => addReservationCalls(db, dialect) },
-  '0024_provider_keys': { up: (db) => createProviderKeys(db, dialect) },
-  '0025_stored_settings': {
-    up: (db) =>
-      db.schema
-        .createTable('stored_settings')
-        .addColumn('id', 'text', (column) => column.primaryKey())
-        .addColumn('yaml', 'text', (column) => column.notNull())
-        .addColumn('updated_at', 'bigint', (column) => column.notNull())
-        .addColumn('updated_by', 'text', (column) => column.notNull())
-        .execute(),
-  },
-  '0026_stored_responses': { up: (db) => createStoredResponses(db, dialect) },
-  '0027_settle_with_budgets': { up: (db) => settleOnlyWithBudgets(db, dialect) },
-  '0028_running_responses': { up: addRunningResponses },
-})
+/** The first migration. Stores from before version 0.1 ran others, whose names sort before this one. */
+const firstSchema = '0029_version_0_1'
 
-/** Secrets shared by the processes of one store. */
-async function createGatewaySecrets(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
-  await db.schema
-    .createTable('gateway_secrets')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('secret', bytesType(dialect), (column) => column.notNull())
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .execute()
+/** The migrations, which only run forward, by name. */
+export const migrations: Record<string, Change> = {
+  [firstSchema]: createTables,
 }
 
-/** Encrypted API keys of providers. */
-async function createProviderKeys(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
-  await db.schema
-    .createTable('provider_keys')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('provider_id', 'text', (column) => column.notNull())
-    .addColumn('encryption_key_id', 'text', (column) => column.notNull())
-    .addColumn('ciphertext', bytesType(dialect), (column) => column.notNull())
-    .addColumn('hint', 'text', (column) => column.notNull())
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .addColumn('created_by', 'text', (column) => column.notNull())
-    .execute()
+async function createTables(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
+  const statements = [
+    ...Object.entries({ ...accountTables, ...callTables }).flatMap(([name, table]) =>
+      creating(dialect, name, table),
+    ),
+    // At most one unrevoked session key per person, account and mode.
+    `create unique index api_keys_session on api_keys (created_by, account_id, mode)
+     where kind = 'session' and revoked_at is null`,
+    // Failed calls are rare and often searched for; neither index contains successful calls.
+    `create index usage_error_codes on usage (account_id, error_code, at, id)
+     where error_code is not null`,
+    `create index usage_outcomes on usage (account_id, outcome, at, id) where outcome <> 'ok'`,
+    `create index usage_out_of_place on usage (id) where ${timeDiffersFromId(dialect)}`,
+    ...addingHours(dialect),
+    ...countingBudgets(dialect),
+    ...(dialect === 'sqlite' ? [`pragma application_id = ${applicationId}`] : []),
+  ]
+  for (const statement of statements) await sql.raw(statement).execute(db)
 }
 
-/** Kysely's migrator for the store. */
-export function migratorFor<T>(db: Kysely<T>, dialect: SqlDialect): Migrator {
-  const migrations = migrationsFor(dialect)
-  return new Migrator({ db, provider: { getMigrations: async () => migrations } })
+function migratorFor<T>(db: Kysely<T>, dialect: SqlDialect): Migrator {
+  const each = Object.entries(migrations).map(([name, change]) => {
+    return [name, { up: (within: Kysely<unknown>) => change(within, dialect) }]
+  })
+  return new Migrator({ db, provider: { getMigrations: async () => Object.fromEntries(each) } })
 }
 
 /**
  * Migrates the store to the newest schema, or to `schema`; one process at a time. Throws a StoreError if
- * a newer version of the gateway wrote the store.
+ * another version of the gateway wrote the store.
  */
 export async function migrate<T>(
   db: Kysely<T>,
   dialect: SqlDialect,
-  schema?: string,
+  schema = newestSchema(),
 ): Promise<void> {
-  const migrator = migratorFor(db, dialect)
-  const { error } = await (schema === undefined
-    ? migrator.migrateToLatest()
-    : migrator.migrateTo(schema))
+  const { error } = await migratorFor(db, dialect).migrateTo(schema)
   if (error !== undefined) throw toMigrationError(error)
 }
 
-/** Converts Kysely's error for a store of a newer version to a StoreError; returns other errors unchanged. */
-export function toMigrationError(error: unknown): unknown {
-  const isNewer = error instanceof Error && error.message.startsWith('corrupted migrations')
-  return isNewer ? newer('The store', error) : error
+/** A migration that ran, and its duration. */
+export type MigrationRun = { name: string; durationMs: number }
+
+type StepOptions<Database> = {
+  db: Kysely<Database>
+  dialect: SqlDialect
+  /** Whether to commit the transaction; else it is rolled back. */
+  keeps: boolean
+}
+
+/**
+ * Runs the migrations that a store lacks in one transaction: all of them, or none. Throws a StoreError
+ * if another version of the gateway wrote the store.
+ */
+export async function migrateStepwise<Database>({
+  db,
+  dialect,
+  keeps,
+}: StepOptions<Database>): Promise<MigrationRun[]> {
+  const runs: MigrationRun[] = []
+  const work = db.transaction().execute(async (transaction) => {
+    const migrator = migratorFor(transaction, dialect)
+    for (;;) {
+      const startedAt = performance.now()
+      const { error, results } = await migrator.migrateUp()
+      if (error !== undefined) throw toMigrationError(error)
+      const name = results?.[0]?.migrationName
+      if (name === undefined) break
+      runs.push({ name, durationMs: Math.round(performance.now() - startedAt) })
+    }
+    if (!keeps) throw new Undone()
+  })
+  await work.catch((error: unknown) => {
+    if (!(error instanceof Undone)) throw error
+  })
+  return runs
+}
+
+/** Thrown to roll back a transaction that succeeded. */
+class Undone extends Error {}
+
+/** Converts Kysely's error for a migration that this version does not have to a StoreError. */
+function toMigrationError(error: unknown): unknown {
+  const { message } = error as Error
+  const name = /^corrupted migrations: previously executed migration (\S+) is/.exec(message)?.[1]
+  return name === undefined ? error : otherVersion('The store', name)
 }
 
 /** What opening a store may do: a start migrates it; a command that writes may create it. */
@@ -145,20 +117,21 @@ export type SchemaChange = 'migrate' | 'create' | 'none'
 /** The store does not exist yet. */
 export class NoStore extends StoreError {}
 
-/** Throws a StoreError if migrations are missing and `change` does not allow running them. */
+/**
+ * Throws a StoreError if another version of the gateway wrote the store, or if migrations are missing and `change`
+ * does not allow running them.
+ */
 export function assertSchema(
   ran: readonly string[],
   { change, place }: { change: SchemaChange; place: string },
 ): void {
-  if (change === 'migrate') return
-  assertNotNewer(ran, 'The store')
-  if (ran.length === 0 && change === 'create') return
+  assertKnown(ran, 'The store')
+  const lacking = Object.keys(migrations).length - ran.length
+  if (change === 'migrate' || lacking === 0 || (ran.length === 0 && change === 'create')) return
   if (ran.length === 0)
     throw new NoStore(
       `No store exists in ${place}. Start the gateway, or run \`keys create\`, to create it.`,
     )
-  const lacking = Object.keys(migrationsFor('sqlite')).length - ran.length
-  if (lacking === 0) return
   const what = `The store in ${place} was written by an older version of the gateway`
   const remedy = `Run \`${gatewayCommand} migrate\`, or start the gateway, which does the same.`
   throw new StoreError(
@@ -168,17 +141,41 @@ export function assertSchema(
 
 /** The name of this version's newest migration. */
 export function newestSchema(): string {
-  return Object.keys(migrationsFor('sqlite')).toSorted().at(-1)!
+  return Object.keys(migrations).toSorted().at(-1)!
+}
+
+/**
+ * The schema for the rows of an export. Throws a StoreError for an export of a newer version. Rows of stores from
+ * before version 0.1 have columns of its tables.
+ */
+export function schemaFor(exported: string): string {
+  if (exported < firstSchema) return firstSchema
+  assertKnown([exported], 'The export')
+  return exported
 }
 
 /** Throws a StoreError that begins with `what` if a migration ran that this version does not have. */
-export function assertNotNewer(ran: Iterable<string>, what: string): void {
-  const known = migrationsFor('sqlite')
-  if ([...ran].some((name) => !Object.hasOwn(known, name))) throw newer(what)
+export function assertKnown(ran: Iterable<string>, what: string): void {
+  const unknown = [...ran].find((name) => !Object.hasOwn(migrations, name))
+  if (unknown !== undefined) throw otherVersion(what, unknown)
+}
+
+/** Another version of the gateway wrote the store or export. */
+export class OtherVersion extends StoreError {}
+
+/** The error for a migration that this version does not have; the message begins with `what`. */
+function otherVersion(what: string, schema: string): OtherVersion {
+  if (schema >= firstSchema) return newer(what)
+  return new OtherVersion(
+    `${what} is from before version 0.1. Export it with the version that made it: ` +
+      `\`${gatewayCommand} export rows.jsonl\`. Then import the file with this version into an ` +
+      `empty DATA_DIR or database: \`${gatewayCommand} import rows.jsonl\`.`,
+  )
 }
 
 /** The error for a store or export of a newer version; the message begins with `what`. */
-export function newer(what: string, cause?: Error): StoreError {
-  const message = `${what} was written by a newer version of the gateway. ${updateRemedy}`
-  return new StoreError(message, undefined, { cause })
+export function newer(what: string): OtherVersion {
+  return new OtherVersion(
+    `${what} was written by a newer version of the gateway. Update the gateway.`,
+  )
 }

@@ -1,7 +1,6 @@
 import { Kysely, sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { binaryTexts } from './binary-texts.ts'
-import { assertSchema, migrate, updateRemedy, type SchemaChange } from './migrations.ts'
+import { assertSchema, migrate, migrateStepwise, type SchemaChange } from './migrations.ts'
 import { placeOf } from './postgres-address.ts'
 import { cannotOpenDatabase, isTemporary, type PostgresPlace } from './postgres-error.ts'
 import { createPool, type PoolOptions } from './postgres-pool.ts'
@@ -13,7 +12,6 @@ import {
   postgresDialect,
 } from './postgres.ts'
 import { createTurns, readingFailure, reportsWaitingMax, type Reader } from './reader.ts'
-import { migrateStepwise } from './stepwise.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 import type { Notice, Store } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -52,7 +50,7 @@ export async function openPostgresStore({
   await prepare(connection, { place, limits, notice }, async (found) => {
     const { host, port, database } = place
     const where = `the database ${database} on ${host}:${port}`
-    if (change !== 'migrate') assertSchema(await migrationsIn(found), { change, place: where })
+    assertSchema(await migrationsIn(found), { change, place: where })
     if (change !== 'none') await migrate(found, 'postgres')
   })
   const pool = createPool({
@@ -149,10 +147,7 @@ async function prepare<T>(
   run: (db: Kysely<Tables>) => Promise<T>,
 ): Promise<T> {
   const pool = createPool({ ...connection, connectionsMax: 3 })
-  const db = new Kysely<Tables>({
-    dialect: postgresDialect(pool),
-    plugins: [binaryTexts],
-  })
+  const db = new Kysely<Tables>({ dialect: postgresDialect(pool) })
   try {
     return await whileStarting(starting, async (answered) => {
       await assertNewEnough(db)
@@ -220,8 +215,8 @@ async function whileStarting<T>(
       try {
         return await run(answered)
       } catch (error) {
-        const { cause, message, diagnosis } = toStoreError(error)
-        if (cause === undefined || message.endsWith(updateRemedy)) throw error
+        const { cause, diagnosis } = toStoreError(error)
+        if (cause === undefined) throw error
         if (!isTemporary(cause) || performance.now() >= until)
           throw cannotOpenDatabase(error, place)
         report(diagnosis.reason)

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { SqlDialect } from './sql-dialect.ts'
 
 /** Number of leading hexadecimal digits of an id's time that ids of the same 4096 ms share. */
@@ -12,10 +11,10 @@ const start = 4
  * its request arrived, and nearly every call begins in the same 4096 ms. The index of ids contains only the
  * rows of other calls, so that few commits change the index.
  */
-export function timeDiffersFromId(dialect: SqlDialect) {
+export function timeDiffersFromId(dialect: SqlDialect): string {
   const time = dialect === 'sqlite' ? `printf('%012x', at)` : `lpad(to_hex(at), 12, '0')`
   const ofId = `substr(id, ${start + 1}, ${digits})`
-  return sql.raw<boolean>(`${ofId} <> substr(${time}, 1, ${digits})`)
+  return `${ofId} <> substr(${time}, 1, ${digits})`
 }
 
 /** The range of times in which the call of an id began, unless `timeDiffersFromId`; undefined for a malformed id. */

@@ -2,7 +2,7 @@ import { Kysely, sql } from 'kysely'
 import { restrictPermissions, makeFile } from './folder.ts'
 import { useFolder } from './folder-lock.ts'
 import { integersPlugin } from './integers.ts'
-import { assertSchema, migrate, updateRemedy, type SchemaChange } from './migrations.ts'
+import { assertSchema, migrate, OtherVersion, type SchemaChange } from './migrations.ts'
 import type { SqlValue, Statement } from './sqlite-file.ts'
 import { reportsWaitingMax } from './reader.ts'
 import { openSqliteReader } from './sqlite-reader.ts'
@@ -108,7 +108,7 @@ async function openFiles(
 }
 
 function withRemedy(error: unknown, path: string): unknown {
-  const needsRemedy = error instanceof StoreError && !error.message.endsWith(updateRemedy)
+  const needsRemedy = error instanceof StoreError && !(error instanceof OtherVersion)
   return needsRemedy ? cannotOpen(path, error) : error
 }
 

@@ -1,17 +1,15 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
-import { Kysely } from 'kysely'
-import { migrate } from '../../src/storage/migrations.ts'
-import { createPool } from '../../src/storage/postgres-pool.ts'
-import { postgresDialect } from '../../src/storage/postgres.ts'
-import { openSqlite } from '../../src/storage/sqlite.ts'
+import { loadConfig } from '../../src/settings/config.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import { forEachStore, runIn } from '../support/each-store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { beforeFirst, withLaterMigration } from '../support/later-migration.ts'
 import { runCommand } from '../support/command-line.ts'
 
-const old = '0019_usage_details'
 const reading = [
   'doctor',
   'usage',
@@ -46,16 +44,17 @@ forEachStore('a store of another version', (kind) => {
   const file = () => join(dataDir(), 'gateway.db')
   const run = (command: string) =>
     runCommand(command.split(' '), { DATA_DIR: dataDir(), DATABASE_URL: url })
-  const makeOld = async () => {
-    mkdirSync(dataDir(), { mode: 0o700 })
-    const options = { durability: 'normal', busyTimeoutMs: 1000, queueMax: 10 } as const
-    const dialect =
-      url === undefined
-        ? openSqlite({ ...options, path: file() }).dialect
-        : postgresDialect(createPool({ url, connectionsMax: 1, connectTimeoutMs: 5000 }))
-    const db = new Kysely<unknown>({ dialect })
-    await migrate(db, kind, old)
-    await db.destroy()
+  const makeStore = async () => {
+    const { config } = loadConfig({ DATA_DIR: dataDir() })
+    const store = await openStore(config, { databaseUrl: url })
+    await store.close()
+  }
+  const setSchema = async (name: string) => {
+    const change = `update kysely_migration set name = '${name}'`
+    if (url !== undefined) return runIn(url, change)
+    const database = new DatabaseSync(file())
+    database.exec(change)
+    return database.close()
   }
   const state = async () => {
     if (url === undefined) return existsSync(file()) && readFileSync(file(), 'base64')
@@ -64,26 +63,43 @@ forEachStore('a store of another version', (kind) => {
     return [...found, ...ran]
   }
 
-  it('is not migrated by a command, which names the remedy', async () => {
-    await makeOld()
+  const refusedBy = async (commands: readonly string[], words: RegExp) => {
     const before = await state()
-    for (const command of [...reading, ...making]) {
+    for (const command of commands) {
       const { code, stdout, stderr } = await run(command)
       expect(code, command).to.equal(1)
-      expect(command === 'doctor' ? stdout : stderr).to.match(
-        /older version.* lacks \d+ migrations\. Run `npm run -s gateway -- migrate`, or start/,
-      )
+      expect(command === 'doctor' ? stdout : stderr, command).to.match(words)
       expect(stderr.trim().split('\n'), command).to.have.length(1)
       expect(await state(), command).to.deep.equal(before)
     }
+  }
+
+  it('is not migrated by a command, which names the remedy', async () => {
+    await makeStore()
+    await withLaterMigration(() =>
+      refusedBy(
+        [...reading, ...making],
+        /older version.* lacks 1 migration\. Run `npm run -s gateway -- migrate`, or start/,
+      ),
+    )
   })
 
   it('is readable after migrate', async () => {
-    await makeOld()
-    expect((await run('migrate')).stdout).to.match(/^Ran \d+ migrations/)
-    const before = await state()
-    expect((await run('accounts list')).stdout).to.include('There are no accounts')
-    expect(await state()).to.deep.equal(before)
+    await makeStore()
+    await withLaterMigration(async () => {
+      expect((await run('migrate')).stdout).to.match(
+        /^Ran 1 migration on 0 calls:\n {2}0030_later /,
+      )
+      const before = await state()
+      expect((await run('accounts list')).stdout).to.include('There are no accounts')
+      expect(await state()).to.deep.equal(before)
+    })
+  })
+
+  it('is refused if it is from before version 0.1, and the remedy is named', async () => {
+    await makeStore()
+    await setSchema('0028_running_responses')
+    await refusedBy([...reading, ...making, 'migrate', 'migrate --dry-run'], beforeFirst)
   })
 
   it('is not created by a command that reads', async () => {

@@ -181,6 +181,10 @@ describe('a backup', () => {
         change(`INSERT INTO kysely_migration VALUES ('9999_later', '2030')`),
         'was written by a newer version of the gateway. Update the gateway.',
       ],
+      'is from before version 0.1': [
+        change(`UPDATE kysely_migration SET name = '0028_running_responses'`),
+        'is from before version 0.1. Export it with the version that made it',
+      ],
     }
     for (const [name, [spoil, words]] of Object.entries(cases)) {
       it(`restored, since it ${name}, changes nothing`, async () => {

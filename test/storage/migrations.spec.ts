@@ -1,12 +1,11 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { Kysely, sql } from 'kysely'
-import { migratorFor } from '../../src/storage/migrations.ts'
-import { openSqlite } from '../../src/storage/sqlite.ts'
+import { sql } from 'kysely'
+import { newestSchema } from '../../src/storage/migrations.ts'
 import { storePath, type Store } from '../../src/storage/store.ts'
-import type { Tables, UsageTable } from '../../src/storage/tables.ts'
 import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
+import { beforeFirst, later, withLaterMigration } from '../support/later-migration.ts'
 import { openTestStore } from '../support/store.ts'
 import { usageRow } from '../support/usage-row.ts'
 import { accountRow } from '../support/callers.ts'
@@ -52,37 +51,17 @@ describe('opening a store', () => {
     expect(accounts).to.deep.equal([account])
   })
 
-  it('migrates a ledger whose rows were ordered by id', async () => {
-    const rows = [3, 1, 2].map((at) => usageRow(`req_${at}`, at))
-    mkdirSync(dataDir, { recursive: true })
-    const path = storePath(dataDir)
-    const { dialect } = openSqlite({
-      path,
-      durability: 'normal',
-      busyTimeoutMs: 1000,
-      queueMax: 10,
-    })
-    const older = new Kysely<Tables>({ dialect })
-    await migratorFor(older, 'sqlite').migrateTo('0001_accounts_keys_usage')
-    const columns = await sql<{ name: string }>`SELECT name FROM pragma_table_info('usage')`
-      .execute(older)
-      .then((found) => found.rows.map(({ name }) => name))
-    const known = rows.map((row) =>
-      Object.fromEntries(Object.entries(row).filter(([name]) => columns.includes(name))),
+  it('runs the migrations that a store of an older version lacks', async () => {
+    const row = usageRow('req_1', 1)
+    await closing((store) => store.commit(store.insertions('usage', [row])))
+    const [rows, ran] = await withLaterMigration(() =>
+      closing(async (store) => [
+        await store.db.selectFrom('usage').selectAll().execute(),
+        (await migrationsRun(store)).rows.map(({ name }) => name),
+      ]),
     )
-    // The cast is safe: the rows contain only columns that exist before the migration.
-    await older
-      .insertInto('usage')
-      .values(known as UsageTable[])
-      .execute()
-    await older.destroy()
-    const [kept, schema] = await closing(async ({ db }) => [
-      await db.selectFrom('usage').selectAll().execute(),
-      await sql<{ sql: string }>`SELECT sql FROM sqlite_schema WHERE name = 'usage'`.execute(db),
-    ])
-    expect(kept).to.deep.equal(rows.toSorted((a, b) => a.at - b.at))
-    expect(schema.rows).to.have.length(1)
-    expect(schema.rows[0]!.sql).to.include('without rowid')
+    expect(rows).to.deep.equal([{ ...row, later_tokens: 7 }])
+    expect(ran).to.deep.equal([newestSchema(), later])
   })
 
   it('works several times at once in one process', async () => {
@@ -92,21 +71,19 @@ describe('opening a store', () => {
     expect(new Set(each.map(({ rows }) => JSON.stringify(rows)))).to.have.property('size', 1)
   })
 
-  describe('of a newer version', () => {
-    const message = 'The store was written by a newer version of the gateway. Update the gateway.'
-    beforeEach(() =>
-      closing((store) =>
-        sql`INSERT INTO kysely_migration VALUES ('9999_from_the_future', '')`.execute(store.db),
-      ),
-    )
-
-    it('is refused with a clear message, and is not changed', async () => {
-      const refusal = await open().catch((error: unknown) => error)
-      expect(refusal).to.be.an('error').with.property('message', message)
-      const again = await open().catch((error: unknown) => error)
-      expect(again).to.have.property('message', message)
+  for (const [name, schema, words] of [
+    ['of a newer version', '9999_from_the_future', /a newer version of the gateway\. Update/],
+    ['from before version 0.1', '0028_running_responses', beforeFirst],
+  ] as const)
+    it(`${name} is refused with a clear message, and is not changed`, async () => {
+      await closing((store) =>
+        sql`INSERT INTO kysely_migration VALUES (${schema}, '')`.execute(store.db),
+      )
+      const before = readFileSync(storePath(dataDir))
+      for (let attempt = 1; attempt <= 2; attempt++)
+        expect(await open().catch(String)).to.match(words)
+      expect(readFileSync(storePath(dataDir)).equals(before)).to.equal(true)
     })
-  })
 
   it('refuses a file that is not a store, and names it', async () => {
     await closing(async () => undefined)

@@ -11,6 +11,7 @@ import { StoreError } from '../../src/storage/store-error.ts'
 import { storePath } from '../../src/storage/store.ts'
 import { accountRow } from '../support/callers.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { withLaterMigration } from '../support/later-migration.ts'
 import { contentOf, insertRows, rowsFor } from '../support/random-rows.ts'
 import { mountSmallDisk } from '../support/small-disk.ts'
 import { openTestStore } from '../support/store.ts'
@@ -72,7 +73,8 @@ describe('an export', () => {
     const names = found
       .map(({ name }) => String(name))
       .filter((name) => !name.startsWith('kysely_'))
-    expect(Object.keys(exportedTables).toSorted()).to.deep.equal(names.toSorted())
+    const derived = ['usage_hours', 'write_checks']
+    expect([...exportedTables.keys(), ...derived].toSorted()).to.deep.equal(names.toSorted())
   })
 
   it('copies random rows exactly into another store', async function () {
@@ -112,16 +114,25 @@ describe('an export', () => {
   it('of an older version is migrated', async () => {
     await fill(3)
     await write()
+    const to = other()
+    await withLaterMigration(() => importIntoFolder({ dataDir: to, file }))
+    const [usage] = contentOf(to)['usage'] as Record<string, unknown>[]
+    expect(usage).to.deep.equal({ ...(contentOf(dataDir)['usage']![0] as object), later_tokens: 7 })
+  })
+
+  it('from before version 0.1 is imported, with the columns that it has', async () => {
+    await fill(3)
+    await write()
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
     const head = JSON.parse(lines[0]!) as { schema: string; rows: Record<string, number> }
     const usageAt = lines.findIndex((line) => line.startsWith('{"table":"usage"'))
     const { columns } = JSON.parse(lines[usageAt]!) as { columns: string[] }
-    const old = columns.filter((column) => !later.has(column))
+    const old = columns.filter((column) => !added.has(column))
     const rows = lines.slice(usageAt + 1, usageAt + 4).map((line) => {
       const values = JSON.parse(line) as unknown[]
       return JSON.stringify(old.map((column) => values[columns.indexOf(column)]))
     })
-    const first = { ...head, schema: '0006_audit_events', rows: { usage: 3 } }
+    const first = { ...head, schema: '0014_gateway_secrets', rows: { usage: 3 } }
     const made = [JSON.stringify(first), JSON.stringify({ table: 'usage', columns: old }), ...rows]
     writeFileSync(file, sealed(made))
     const to = other()
@@ -238,17 +249,8 @@ describe('an export', () => {
   })
 })
 
-/** Columns that migrations after 0006_audit_events add to `usage`. */
-const later: ReadonlySet<string> = new Set([
-  'audio_input_tokens',
-  'audio_output_tokens',
-  'served_model',
-  'service_tier',
-  'pricing',
-  'asked_model',
-  'warnings',
-  'saved_nano_usd',
-])
+/** Columns that early stores lack. */
+const added: ReadonlySet<string> = new Set(['asked_model', 'warnings', 'saved_nano_usd'])
 
 /** The text of an export: the lines, and a valid last line with row count and hash. */
 function sealed(lines: readonly string[]): string {

@@ -1,14 +1,10 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { Kysely, sql } from 'kysely'
-import { migratorFor } from '../../src/storage/migrations.ts'
-import { openSqlite } from '../../src/storage/sqlite.ts'
-import { storePath } from '../../src/storage/store.ts'
-import type { Tables, UsageHoursTable, UsageTable } from '../../src/storage/tables.ts'
+import type { Tables, UsageTable } from '../../src/storage/tables.ts'
 import { makeFolder } from '../support/folder.ts'
 import { forEachStore } from '../support/each-store.ts'
 import { holdStore } from '../support/held-store.ts'
-import { openGuardedStore, openTestStore } from '../support/store.ts'
+import { openGuardedStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
 
@@ -54,8 +50,8 @@ const anyRow: fc.Arbitrary<Partial<UsageTable>> = fc.record({
 })
 
 /** The expected sums of these rows. */
-function hoursOf(rows: readonly UsageTable[]): UsageHoursTable[] {
-  const hours = new Map<string, UsageHoursTable>()
+function hoursOf(rows: readonly UsageTable[]): Tables['usage_hours'][] {
+  const hours = new Map<string, Tables['usage_hours']>()
   for (const row of rows) {
     const { account_id, mode, key_id, model, face, modality, outcome } = row
     const place = { account_id, mode, hour_at: Math.floor(row.at / hourMs) * hourMs, key_id, model }
@@ -80,7 +76,7 @@ function hoursOf(rows: readonly UsageTable[]): UsageHoursTable[] {
 }
 
 /** Rows as sorted JSON, because their order does not matter and node:sqlite's rows lack a prototype. */
-const sorted = (rows: readonly UsageHoursTable[]) =>
+const sorted = (rows: readonly Tables['usage_hours'][]) =>
   rows.map((row) => JSON.stringify(row, Object.keys(row).toSorted())).toSorted()
 
 const rowsOf = (parts: readonly Partial<UsageTable>[], prefix: string): UsageTable[] =>
@@ -122,23 +118,6 @@ forEachStore('the hourly sums of usage', (kind) => {
     )
     await fc.assert(property, { numRuns: kind === 'sqlite' ? 15 : 4 })
   })
-
-  if (kind === 'sqlite')
-    it('are calculated for the rows of an older store', async () => {
-      const folder = makeFolder()
-      try {
-        const rows = rowsOf(fc.sample(anyRow, { numRuns: 300, seed: 7 }), 'req_')
-        // Older versions had no column `saved_nano_usd`.
-        for (const row of rows) row.saved_nano_usd = null
-        await fillOlderStore(folder.path, rows)
-        const store = await openTestStore(folder.path)
-        const hours = await store.db.selectFrom('usage_hours').selectAll().execute()
-        await store.close()
-        expect(sorted(hours)).to.deep.equal(sorted(hoursOf(rows)))
-      } finally {
-        folder.remove()
-      }
-    })
 })
 
 function throws(run: () => void): boolean {
@@ -148,22 +127,4 @@ function throws(run: () => void): boolean {
   } catch {
     return true
   }
-}
-
-async function fillOlderStore(folder: string, rows: readonly UsageTable[]): Promise<void> {
-  const options = { path: storePath(folder), durability: 'normal', busyTimeoutMs: 1000 } as const
-  const older = new Kysely<Tables>({ dialect: openSqlite({ ...options, queueMax: 10 }).dialect })
-  await migratorFor(older, 'sqlite').migrateTo('0007_usage_pricing')
-  const { rows: columns } = await sql<{ name: string }>`
-    SELECT name FROM pragma_table_info('usage')
-  `.execute(older)
-  for (const row of rows) {
-    const known = columns.map(({ name }) => [name, row[name as keyof UsageTable]])
-    // The cast is safe: the rows contain only columns that exist before the migration.
-    await older
-      .insertInto('usage')
-      .values(Object.fromEntries(known) as UsageTable)
-      .execute()
-  }
-  await older.destroy()
 }

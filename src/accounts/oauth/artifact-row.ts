@@ -1,4 +1,4 @@
-import type { OauthArtifactsTable } from '../../storage/oauth-tables.ts'
+import type { OauthArtifactsTable } from '../../storage/tables.ts'
 import { digestOf } from '../api-key.ts'
 
 /** oidc-provider's models that are stored. */

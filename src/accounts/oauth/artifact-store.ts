@@ -1,9 +1,8 @@
 import { sql, type Kysely } from 'kysely'
 import { StoreRefusal } from '../../core/error.ts'
-import type { OauthArtifactsTable } from '../../storage/oauth-tables.ts'
+import type { OauthArtifactsTable, Tables } from '../../storage/tables.ts'
 import type { Announce } from '../../peers/announcement.ts'
 import type { Store } from '../../storage/store.ts'
-import type { Tables } from '../../storage/tables.ts'
 import type { Audit } from '../audit.ts'
 import { endOfKey } from '../identify.ts'
 import {

@@ -2,8 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { timingSafeEqualText } from '../../bytes/timing-safe-equal.ts'
 import { StoreRefusal } from '../../core/error.ts'
 import { plainLine } from '../../core/words/shorten.ts'
-import type { OauthClientsTable } from '../../storage/oauth-tables.ts'
-import type { ApiKeysTable, Tables } from '../../storage/tables.ts'
+import type { Tables, ApiKeysTable } from '../../storage/tables.ts'
 import { digestOf } from '../api-key.ts'
 import { inState } from '../key-list.ts'
 import type { ArtifactPayload } from './artifact-row.ts'
@@ -81,7 +80,7 @@ export function matchesSecret(secret: string, digests: string): boolean {
 }
 
 /** The owner of a client that an account created. */
-type Owner = Pick<OauthClientsTable, 'account_id' | 'key_id' | 'created_by'>
+type Owner = Pick<Tables['oauth_clients'], 'account_id' | 'key_id' | 'created_by'>
 const noOwner: Owner = { account_id: null, key_id: null, created_by: null }
 
 /** The row of a client, with the digest of its secret. */
@@ -89,7 +88,7 @@ export function clientRow(
   { client_secret: secret, ...metadata }: ClientMetadata,
   now: number,
   owner: Owner = noOwner,
-): OauthClientsTable {
+): Tables['oauth_clients'] {
   const { client_id: id, client_name: name } = metadata
   return {
     id: String(id),

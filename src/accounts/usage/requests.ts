@@ -114,7 +114,9 @@ async function findRow(
   const found =
     place &&
     (await ofId.where('at', '>=', place.from).where('at', '<=', place.to).executeTakeFirst())
-  return found ?? ofId.where(timeDiffersFromId(sqlDialectOf(db))).executeTakeFirst()
+  return (
+    found ?? ofId.where(sql.raw<boolean>(timeDiffersFromId(sqlDialectOf(db)))).executeTakeFirst()
+  )
 }
 
 type Position = { at: number; id: string }

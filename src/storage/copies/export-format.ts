@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { systemReason } from '../../core/words/system-reason.ts'
-import { assertNotNewer, newer } from '../migrations.ts'
+import { newer, schemaFor } from '../migrations.ts'
+import { keyOf, type Table } from '../migrations/columns.ts'
 import { StoreError } from '../store-error.ts'
-import { integerColumns, type Tables } from '../tables.ts'
+import { bytesColumns, integerColumns, tables } from '../tables.ts'
 
 /** The format version (docs/storage.md#the-lines-of-an-export). */
 export const exportVersion = 1
@@ -25,63 +26,27 @@ export type ExportTable = { table: string; columns: readonly string[] }
 export type ExportEnd = { rows: number; sha256: string }
 
 /** How a table is read: the columns to sort by, and the number of rows of a page. */
-export type ExportPlan<Column extends string = string> = {
-  key: readonly Column[]
-  rowsPerPage: number
+export type ExportPlan = { key: readonly string[]; rowsPerPage: number }
+
+/** Tables that are not exported: triggers fill them, or they need no copy. */
+const derived: ReadonlySet<string> = new Set(['usage_hours', 'write_checks'])
+
+/** Tables with large rows: a piece has up to 256 KiB, a response up to 8 MiB. */
+const rowsPerPage: Readonly<Record<string, number>> = {
+  idempotent_answer_pieces: 16,
+  stored_responses: 2,
 }
+const rowsPerPageStandard = 500
 
-const rowsPerPage = 500
-
-/**
- * All tables, in an order in which a row follows the rows that it refers to. `derived` tables are not
- * exported: triggers fill them, or they need no copy. Budget windows come last, so that the triggers of
- * usage and reservations find no window to count twice.
- */
-export const exportedTables: {
-  [Name in keyof Tables]: ExportPlan<keyof Tables[Name] & string> | 'derived'
-} = {
-  gateway_secrets: { key: ['id'], rowsPerPage },
-  provider_keys: { key: ['id'], rowsPerPage },
-  stored_settings: { key: ['id'], rowsPerPage },
-  accounts: { key: ['id'], rowsPerPage },
-  people: { key: ['id'], rowsPerPage },
-  api_keys: { key: ['id'], rowsPerPage },
-  members: { key: ['account_id', 'person_id'], rowsPerPage },
-  sessions: { key: ['id'], rowsPerPage },
-  invitations: { key: ['id'], rowsPerPage },
-  setup_links: { key: ['digest'], rowsPerPage },
-  password_links: { key: ['digest'], rowsPerPage },
-  oauth_clients: { key: ['id'], rowsPerPage },
-  oauth_artifacts: { key: ['digest'], rowsPerPage },
-  key_clients: { key: ['id'], rowsPerPage },
-  refused_attempts: { key: ['id'], rowsPerPage },
-  refusals: { key: ['account_id', 'hour_at', 'key_id', 'error_code'], rowsPerPage },
-  audit_events: { key: ['id'], rowsPerPage },
-  usage: { key: ['account_id', 'at', 'id'], rowsPerPage },
-  usage_hours: 'derived',
-  idempotent_answers: { key: ['key_digest'], rowsPerPage },
-  // A page has few rows, since a piece has up to 256 KiB.
-  idempotent_answer_pieces: { key: ['answer_id', 'position'], rowsPerPage: 16 },
-  // A page has few rows, since a response has up to 8 MiB.
-  stored_responses: { key: ['id'], rowsPerPage: 2 },
-  stored_response_items: { key: ['account_id', 'mode', 'item_id'], rowsPerPage },
-  reservations: { key: ['request_id'], rowsPerPage },
-  budget_windows: { key: ['owner_id', 'ends_at', 'starts_at'], rowsPerPage },
-  write_checks: 'derived',
-}
-
-type BytesColumn = {
-  [Name in keyof Tables]: {
-    [Column in keyof Tables[Name]]: Uint8Array extends Tables[Name][Column] ? Column : never
-  }[keyof Tables[Name]]
-}[keyof Tables]
-
-/** The columns that hold bytes; a missing column is a compile error. */
-const bytesColumns: Record<Extract<BytesColumn, string>, true> = {
-  ciphertext: true,
-  content: true,
-  secret: true,
-}
+/** The exported tables, in order. */
+export const exportedTables: ReadonlyMap<string, ExportPlan> = new Map(
+  Object.entries<Table>(tables)
+    .filter(([name]) => !derived.has(name))
+    .map(([name, table]) => [
+      name,
+      { key: keyOf(table), rowsPerPage: rowsPerPage[name] ?? rowsPerPageStandard },
+    ]),
+)
 
 /** A value as it is stored. */
 type StoredValue = string | number | null | Uint8Array
@@ -94,11 +59,11 @@ export function encodeValue(value: unknown): unknown {
 /** Converts a JSON value to the stored value of a column. Throws a StoreError if the type is wrong. */
 export function decodeValue(column: string, value: unknown): StoredValue {
   if (value === null) return null
-  if (Object.hasOwn(integerColumns, column)) {
+  if (integerColumns.has(column)) {
     if (Number.isSafeInteger(value)) return value as number
     throw new StoreError(`the column ${column} must hold a whole number`)
   }
-  if (Object.hasOwn(bytesColumns, column)) {
+  if (bytesColumns.has(column)) {
     const { base64 } = Object(value) as { base64?: unknown }
     if (typeof base64 === 'string') return Buffer.from(base64, 'base64')
     throw new StoreError(`the column ${column} must hold bytes`)
@@ -227,7 +192,7 @@ function headIn(value: Values): ExportHead {
   if (format !== exportName || typeof schema !== 'string')
     throw new ExportFault('it is not the first line of an export')
   if (version !== exportVersion) throw newer('The export')
-  assertNotNewer([schema], 'The export')
+  schemaFor(schema)
   if (typeof rows !== 'object' || rows === null) throw new ExportFault('its member rows is missing')
   // The cast is safe: the code that uses the members checks their types.
   return value as ExportHead
@@ -236,10 +201,7 @@ function headIn(value: Values): ExportHead {
 function tableIn(value: Values, found: ReadonlyMap<string, number>): ExportTable {
   const { table, columns } = value
   const name = String(table)
-  const plan = Object.hasOwn(exportedTables, name)
-    ? exportedTables[name as keyof typeof exportedTables]
-    : 'derived'
-  if (plan === 'derived') throw new ExportFault(`unknown table '${name.slice(0, 100)}'`)
+  if (!exportedTables.has(name)) throw new ExportFault(`unknown table '${name.slice(0, 100)}'`)
   if (found.has(name)) throw new ExportFault(`the table ${name} comes twice`)
   if (!Array.isArray(columns) || !columns.every(isColumn))
     throw new ExportFault(`the columns of ${name} are not a list of names`)

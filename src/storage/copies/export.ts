@@ -59,7 +59,7 @@ async function write(db: Kysely<Tables>, path: string): Promise<ExportHead> {
       const head = await headOf(transaction)
       await print([head])
       let count = 0
-      for (const [table, plan] of plans())
+      for (const [table, plan] of exportedTables)
         count += await writeTable(transaction, table, plan, print)
       const end: ExportEnd = { rows: count, sha256: hash.copy().digest('hex') }
       await print([end])
@@ -70,17 +70,11 @@ async function write(db: Kysely<Tables>, path: string): Promise<ExportHead> {
   }
 }
 
-/** The exported tables, in order. */
-function plans(): [table: string, plan: ExportPlan][] {
-  const all = Object.entries<ExportPlan | 'derived'>(exportedTables)
-  return all.flatMap(([table, plan]) => (plan === 'derived' ? [] : [[table, plan]]))
-}
-
 async function headOf(db: Kysely<Tables>): Promise<ExportHead> {
   const { rows: ran } = await sql<{ name: string }>`
     select max(name) as name from kysely_migration`.execute(db)
   const counts: Record<string, number> = {}
-  for (const [table] of plans()) {
+  for (const table of exportedTables.keys()) {
     const { rows } = await sql<{ count: unknown }>`
       select count(*) as count from ${sql.table(table)}`.execute(db)
     counts[table] = Number(rows[0]!.count)

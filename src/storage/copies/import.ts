@@ -4,7 +4,7 @@ import { Kysely, sql, type CompiledQuery } from 'kysely'
 import { changeFolder } from '../folder-lock.ts'
 import { makeFile, makeFolder } from '../folder.ts'
 import { integersPlugin } from '../integers.ts'
-import { migrate, newestSchema } from '../migrations.ts'
+import { migrate, newestSchema, schemaFor } from '../migrations.ts'
 import { openSqlite } from '../sqlite.ts'
 import { StoreError, toStoreError } from '../store-error.ts'
 import { storePath, type Store } from '../store.ts'
@@ -65,7 +65,7 @@ async function makeStore(path: string, file: string): Promise<Filled> {
   const db = new Kysely<Tables>({ dialect, plugins: [integersPlugin] })
   try {
     // Migrates to the schema of the export first, since the rows have the columns of that schema.
-    const onHead = ({ schema }: { schema: string }) => migrate(db, 'sqlite', schema)
+    const onHead = ({ schema }: ExportHead) => migrate(db, 'sqlite', schemaFor(schema))
     return await fillStore({ file, db, onHead, onEnd: () => migrate(db, 'sqlite') })
   } finally {
     // Closing the last connection checkpoints the log into the file.
@@ -124,7 +124,7 @@ async function assertEmptyDatabase(db: Kysely<Tables>): Promise<void> {
 }
 
 async function assertNewest({ schema }: ExportHead): Promise<void> {
-  if (schema === newestSchema()) return
+  if (schemaFor(schema) === newestSchema()) return
   throw new StoreError(
     `The export has an older schema (${schema}). Import it into an empty DATA_DIR without DATABASE_URL, which migrates it; then export that store and import the new file.`,
   )

@@ -12,7 +12,7 @@ import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { systemReason } from '../../core/words/system-reason.ts'
 import { makeFile } from '../folder.ts'
-import { applicationId, assertNotNewer } from '../migrations.ts'
+import { applicationId, assertKnown } from '../migrations.ts'
 import { isRunning } from '../process-name.ts'
 import { StoreError, toStoreError } from '../store-error.ts'
 
@@ -52,7 +52,7 @@ export function checkStoreFile(path: string, what: string): Contents {
     if (database.prepare('PRAGMA foreign_key_check').get() !== undefined)
       throw refuse('it is damaged (rows refer to rows that are missing)')
     const migrations = namesIn(database, 'SELECT name FROM kysely_migration')
-    assertNotNewer(migrations, what)
+    assertKnown(migrations, what)
     if (tables.has('usage_hours') && !sumsAgree(database))
       throw refuse('it is damaged (its hourly sums do not match its rows)')
     return { bytes: found.size, schema: [...migrations].toSorted().at(-1)!, ...counts(database) }

@@ -77,24 +77,7 @@ export const functions: readonly string[] = [
      delete from reservations
      where request_id in (select id from added where mode = 'live');`,
   ),
-  reserveFunction('create', []),
-]
-
-/** Replaces the function after reservations got the column `process`. */
-export const reserveWithProcess = reserveFunction('create or replace', ['process'])
-
-/** Replaces the function after reservations got face, modality and model. */
-export const reserveWithCall = reserveFunction('create or replace', [
-  'process',
-  'face',
-  'modality',
-  'model',
-])
-
-function reserveFunction(how: string, more: readonly string[]): string {
-  const names = more.map((name) => `, ${name}`).join('')
-  const types = more.map((name) => `, ${name} text`).join('')
-  return `${how} function budgets_reserve(asked json) returns integer[] language plpgsql as $$
+  `create function budgets_reserve(asked json) returns integer[] language plpgsql as $$
    declare
      wish record;
      used jsonb;
@@ -123,7 +106,7 @@ function reserveFunction(how: string, more: readonly string[]): string {
          ) as most
        from json_array_elements(asked) with ordinality as a (wish, place) order by a.place
      loop
-       -- One that is asked for again was granted, and nobody learned of it.
+       -- A reservation that exists was granted, and its answer was lost.
        if wish.is_there then
          granted := granted || 1;
          continue;
@@ -136,9 +119,11 @@ function reserveFunction(how: string, more: readonly string[]): string {
        select used || coalesce(jsonb_object_agg(name, (used->>name)::numeric + wish.nano_usd), '{}')
        into used from unnest(wish.names) as name;
      end loop;
-     insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at${names})
+     insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at,
+       process, face, modality, model)
      select r.* from unnest(kept) as one (wish), json_to_record(one.wish)
-       as r (request_id text, account_id text, key_id text, nano_usd bigint, at bigint, expires_at bigint${types});
+       as r (request_id text, account_id text, key_id text, nano_usd bigint, at bigint,
+         expires_at bigint, process text, face text, modality text, model text);
      return granted;
-   end $$`
-}
+   end $$`,
+]

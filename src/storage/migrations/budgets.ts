@@ -1,38 +1,14 @@
-import { sql, type Kysely } from 'kysely'
 import type { SqlDialect } from '../sql-dialect.ts'
-import { functions, reserveWithProcess, reserveWithCall } from './budget-functions.ts'
+import { functions } from './budget-functions.ts'
 import { dimensions, dimensionsOf } from './usage-hours.ts'
 
 /**
- * Amounts that accounts and keys spent in a period, and reservations for calls in progress. Triggers
- * settle a reservation in the transaction that adds the row of its call to the ledger
- * (docs/storage.md#budgets).
+ * The statements that create the triggers of budgets: reservations count in the budget windows, and the row of a
+ * call settles its reservation in the transaction that adds the row (docs/storage.md#budgets).
  */
-export async function createBudgets(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
-  await db.schema
-    .createTable('budget_windows')
-    .addColumn('owner_id', 'text', (column) => column.notNull())
-    .addColumn('starts_at', 'bigint', (column) => column.notNull())
-    .addColumn('ends_at', 'bigint', (column) => column.notNull())
-    .addColumn('spent_nano_usd', 'bigint', (column) => column.notNull())
-    .addColumn('reserved_nano_usd', 'bigint', (column) => column.notNull())
-    // The end comes first: queries read an owner's few windows that have not ended.
-    .addPrimaryKeyConstraint('budget_windows_key', ['owner_id', 'ends_at', 'starts_at'])
-    .execute()
-  await db.schema
-    .createTable('reservations')
-    .addColumn('request_id', 'text', (column) => column.primaryKey())
-    .addColumn('account_id', 'text', (column) => column.notNull())
-    .addColumn('key_id', 'text', (column) => column.notNull())
-    .addColumn('nano_usd', 'bigint', (column) => column.notNull())
-    .addColumn('at', 'bigint', (column) => column.notNull())
-    .addColumn('expires_at', 'bigint', (column) => column.notNull())
-    .execute()
-  const statements = dialect === 'sqlite' ? Object.entries(triggers).map(triggerOf) : functions
-  for (const statement of statements) await sql.raw(statement).execute(db)
+export function countingBudgets(dialect: SqlDialect): readonly string[] {
+  return dialect === 'sqlite' ? triggers : [...functions, ...takingBack]
 }
-
-type Trigger = { after: string; when?: string; run: readonly string[] }
 
 /**
  * SQL for the budget windows in which a ledger row counts: those of its account, and of its key or of the
@@ -42,79 +18,6 @@ const windowsOf = (row: 'new' | 'old') => `
   where owner_id in (${row}.account_id, coalesce(
       (select counts_with from api_keys where id = ${row}.key_id), ${row}.key_id))
     and ends_at > ${row}.at and starts_at <= ${row}.at`
-
-/** SQLite's triggers, which run for each row. */
-const triggers = {
-  reservation_made: {
-    after: 'insert on reservations',
-    run: [
-      `update budget_windows set reserved_nano_usd = reserved_nano_usd + new.nano_usd
-       ${windowsOf('new')}`,
-    ],
-  },
-  reservation_ended: {
-    after: 'delete on reservations',
-    run: [
-      `update budget_windows set reserved_nano_usd = reserved_nano_usd - old.nano_usd
-       ${windowsOf('old')}`,
-    ],
-  },
-  // A call of unknown cost is charged its reserved amount.
-  usage_settled: {
-    after: 'insert on usage',
-    when: `new.mode = 'live'`,
-    run: [
-      `update budget_windows set spent_nano_usd = spent_nano_usd + coalesce(
-         new.cost_nano_usd,
-         (select nano_usd from reservations where request_id = new.id),
-         0)
-       ${windowsOf('new')}`,
-      `delete from reservations where request_id = new.id`,
-    ],
-  },
-} satisfies Record<string, Trigger>
-
-function triggerOf([name, { after, when, run }]: [string, Trigger]): string {
-  const condition = when === undefined ? '' : `when (${when})`
-  return `create trigger ${name} after ${after} for each row ${condition}
-    begin ${run.map((statement) => `${statement};`).join(' ')} end`
-}
-
-/** Adds the process of a call: after the process has ended, the call's reservation is settled. */
-export async function addReservationProcesses(
-  db: Kysely<unknown>,
-  dialect: SqlDialect,
-): Promise<void> {
-  await db.schema.alterTable('reservations').addColumn('process', 'text').execute()
-  if (dialect === 'postgres') await sql.raw(reserveWithProcess).execute(db)
-}
-
-/**
- * Adds columns for the provisional ledger row of a call whose process has ended. When the call's own row
- * arrives, the provisional row is deleted (storage/replay.ts), and a trigger subtracts it from the sums.
- */
-export async function addReservationCalls(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
-  for (const column of ['face', 'modality', 'model']) {
-    await db.schema.alterTable('reservations').addColumn(column, 'text').execute()
-  }
-  const statements = dialect === 'sqlite' ? [sqliteTrigger] : [reserveWithCall, ...postgresTrigger]
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}
-
-/** In a store without budgets a ledger row settles nothing, which costs a fifth less than to look for each window. */
-export async function settleOnlyWithBudgets(
-  db: Kysely<unknown>,
-  dialect: SqlDialect,
-): Promise<void> {
-  if (dialect !== 'sqlite') return
-  const { usage_settled: settled } = triggers
-  const hasAny = ['budget_windows', 'reservations'].map(
-    (table) => `exists (select 1 from ${table})`,
-  )
-  const when = `${settled.when} and (${hasAny.join(' or ')})`
-  await sql.raw('drop trigger usage_settled').execute(db)
-  await sql.raw(triggerOf(['usage_settled', { ...settled, when }])).execute(db)
-}
 
 const isHeld = `old.cost_status = 'unknown' and old.cost_nano_usd is not null`
 
@@ -129,11 +32,35 @@ const hours = `
 const windows = `
   update budget_windows set spent_nano_usd = spent_nano_usd - old.cost_nano_usd ${windowsOf('old')};`
 
-const sqliteTrigger = `
-  create trigger usage_taken_back after delete on usage for each row when ${isHeld}
-  begin ${hours} ${windows} end`
+/** SQLite's triggers, which run for each row. */
+const triggers = [
+  `create trigger reservation_made after insert on reservations for each row begin
+     update budget_windows set reserved_nano_usd = reserved_nano_usd + new.nano_usd
+     ${windowsOf('new')};
+   end`,
+  `create trigger reservation_ended after delete on reservations for each row begin
+     update budget_windows set reserved_nano_usd = reserved_nano_usd - old.nano_usd
+     ${windowsOf('old')};
+   end`,
+  // A call of unknown cost is charged its reserved amount. In a store without budgets a row settles nothing, which
+  // costs a fifth less than to look for each window.
+  `create trigger usage_settled after insert on usage for each row
+   when (new.mode = 'live' and (exists (select 1 from budget_windows)
+     or exists (select 1 from reservations)))
+   begin
+     update budget_windows set spent_nano_usd = spent_nano_usd + coalesce(
+       new.cost_nano_usd, (select nano_usd from reservations where request_id = new.id), 0)
+     ${windowsOf('new')};
+     delete from reservations where request_id = new.id;
+   end`,
+  // After a process has ended, its calls have provisional rows; the row of the call itself deletes this one
+  // (storage/replay.ts), which subtracts it from the sums.
+  `create trigger usage_taken_back after delete on usage for each row when ${isHeld}
+   begin ${hours} ${windows} end`,
+]
 
-const postgresTrigger = [
+/** PostgreSQL's form of the last trigger. */
+const takingBack = [
   `create function usage_taken_back() returns trigger language plpgsql as $$
    begin
      ${hours}
