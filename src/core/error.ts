@@ -136,6 +136,11 @@ export class GatewayError extends Error {
   }
 }
 
+/** A thrown GatewayError with the caller's name for its parameter; any other value unchanged. */
+export function withName(thrown: unknown, nameOf: (param: string) => string): unknown {
+  return thrown instanceof GatewayError ? thrown.named(nameOf) : thrown
+}
+
 /** A GatewayError unchanged; any other value as `internal_error`, which hides its details. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown

@@ -23,6 +23,14 @@ export function dropped(param: string, requested: unknown, reason: string): Warn
   return { param, requested, applied: null, reason }
 }
 
+/** Warnings with the caller's names for their parameters. */
+export function withNames(
+  warnings: readonly Warning[],
+  nameOf: (param: string) => string,
+): Warning[] {
+  return warnings.map((one) => ({ ...one, param: nameOf(one.param) }))
+}
+
 /** A reason why a route does not support a request. */
 export type Problem = {
   param: string

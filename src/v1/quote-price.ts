@@ -6,7 +6,7 @@ import { withoutEmpty } from '../core/chat/default-values.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
-import type { Warning } from '../core/model.ts'
+import { withNames } from '../core/model.ts'
 import { linesForm } from '../core/money/pricing.ts'
 import { moneyOf } from '../core/money/price.ts'
 import type { Quotes, RouteQuote } from '../core/money/quote.ts'
@@ -106,13 +106,11 @@ type Words = {
 
 /** A quote, or its error, in the words of the API of the request. */
 async function renamed(quoting: Promise<Quotes>, { nameOf, explain }: Words): Promise<Quotes> {
-  const rename = (warnings: readonly Warning[]) =>
-    warnings.map((one) => ({ ...one, param: nameOf(one.param) }))
   try {
     const { routes, warnings } = await quoting
     return {
-      routes: routes.map((one) => ({ ...one, warnings: rename(one.warnings) })),
-      warnings: rename(warnings),
+      routes: routes.map((one) => ({ ...one, warnings: withNames(one.warnings, nameOf) })),
+      warnings: withNames(warnings, nameOf),
     }
   } catch (thrown) {
     throw thrown instanceof GatewayError ? explain(thrown) : thrown

@@ -3,7 +3,14 @@ import type { Whole } from '../receipt.ts'
 import { tokensOfPrompt } from '../chat/estimate.ts'
 import { tooSmall } from '../chat/media.ts'
 import { GatewayError } from '../error.ts'
-import { makesEmbeddings, makesImages, type Model, type Problem, type Warning } from '../model.ts'
+import {
+  makesEmbeddings,
+  makesImages,
+  withNames,
+  type Model,
+  type Problem,
+  type Warning,
+} from '../model.ts'
 import type { Fingerprint } from '../recall/fingerprint.ts'
 import { noAdapter, type Readiness, type Route } from '../route.ts'
 import type {
@@ -51,8 +58,6 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
   const { parts, timeoutMs } = options
   const { addresses = [], texts, param = 'images', warnings = [], newCount } = options.inputs ?? {}
   const { nameOf = (name: string) => name, copies } = options.inputs ?? {}
-  const named = (reported: readonly Warning[]) =>
-    reported.map((one) => ({ ...one, param: nameOf(one.param) }))
   const request: ImageRequest = { ...options.request, sources: [] }
   const plans = new Map<Model, Planned>()
 
@@ -67,7 +72,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       const inputs = { count: addresses.length, param, newCount }
       const { plan, warnings } = planImage(request, model, inputs, provider.image?.unlisted)
       parts.conversion.check(plan, model.row.image?.native_format)
-      const planned = { plan, warnings: named(warnings) }
+      const planned = { plan, warnings: withNames(warnings, nameOf) }
       plans.set(model, planned)
       return planned
     } catch (error) {
@@ -109,7 +114,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       const able = { ...selection, routes }
       const made = await runImage({ parts, request, planOf, call, selection: able, copies })
       const given = [...planned(made.route).warnings, ...inputsOf(made.route).warnings]
-      return { ...made, warnings: [...given, ...named(made.warnings)] }
+      return { ...made, warnings: [...given, ...withNames(made.warnings, nameOf)] }
     },
     // The result is cached unserialized: its pictures are Buffers, outside the JavaScript heap.
     deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),

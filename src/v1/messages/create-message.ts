@@ -8,7 +8,7 @@ import type { StreamedChat, StreamOutcome } from '../../core/chat/stream.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import { noTexts, type CheckPicture } from '../../core/image/image.ts'
-import { makesImages, type Model, type Warning } from '../../core/model.ts'
+import { makesImages, withNames, type Model, type Warning } from '../../core/model.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import { refusalOf, type RouteTable } from '../../core/route.ts'
@@ -230,8 +230,7 @@ function warningsOf(
   { warnings }: Receipt,
   nameOf: Replying['nameOf'],
 ): Pick<Schemas['Message'], 'warnings'> {
-  if (warnings.length === 0) return {}
-  return { warnings: warnings.map((one) => ({ ...one, param: nameOf(one.param) })) }
+  return warnings.length === 0 ? {} : { warnings: withNames(warnings, nameOf) }
 }
 
 function textOf(events: readonly MessageEvent[]): string {

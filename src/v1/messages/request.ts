@@ -7,7 +7,7 @@ import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { GatewayError } from '../../core/error.ts'
 import { given } from '../../core/given.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
-import { unsent } from '../native-only.ts'
+import { parameterName } from '../native-only.ts'
 import { readVendorTool, type VendorTool } from './client-tools.ts'
 import { readConversation, type Conversation } from './conversation.ts'
 import { limitedTools, readSearch, type ReadSearch } from './search.ts'
@@ -185,39 +185,30 @@ function formatOf({ schema }: Schemas['MessageOutputFormat']): Schemas['JsonSche
   return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } }
 }
 
-const names: Readonly<Record<string, string>> = {
-  parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
-  reasoning_effort: 'thinking',
-  response_format: 'output_config.format',
-  stop: 'stop_sequences',
-  user: 'metadata.user_id',
+/** The vendor's forms of a value have one name here. */
+const fields = [
+  [/^parallel_tool_calls\b.*/, 'tool_choice.disable_parallel_tool_use'],
+  [/^reasoning_effort\b.*/, 'thinking'],
+  [/^response_format\b.*/, 'output_config.format'],
+  [/^stop\b.*/, 'stop_sequences'],
+  [/^user\b.*/, 'metadata.user_id'],
+  [/^tool_choice\.function/, 'tool_choice'],
+] as const
+
+const searchMembers: Readonly<Record<string, string>> = {
+  '': '.type',
+  '.max_searches': '.max_uses',
 }
 
-function naming(
-  { places }: Conversation,
-  { index: search, others }: ReadSearch,
-): (param: string) => string {
-  return (param) => {
-    if (param.startsWith(unsent)) return param.slice(unsent.length)
-    if (param.startsWith(searchParam)) return searchNameOf(param.slice(searchParam.length), search)
-    const message = /^messages\[(\d+)\]/.exec(param)
-    if (message !== null) return places[Number(message[1])] ?? 'messages'
-    const [field = ''] = /^\w+/.exec(param) ?? []
-    if (Object.hasOwn(names, field)) return names[field]!
-    const own = param.replace(/^tools\[(\d+)\]/, (_, at: string) => {
-      return `tools[${others[Number(at)]?.index ?? at}]`
-    })
-    return own.replace(
-      /^(tools\[\d+\]|tool_choice)\.function(\.parameters)?/,
-      (_, place: string, schema?: string) => (schema ? `${place}.input_schema` : place),
-    )
+function naming({ places }: Conversation, search: ReadSearch): ReadRequest['nameOf'] {
+  const names = {
+    message: (index: number) => places[index] ?? 'messages',
+    tool: (index: number, rest: string) => {
+      const own = rest.replace(/^\.function\b/, '').replace(/^\.parameters\b/, '.input_schema')
+      return `tools[${search.others[index]?.index ?? index}]${own}`
+    },
+    search: (member: string) => `tools[${search.index}]${searchMembers[member] ?? member}`,
+    fields,
   }
-}
-
-const searchParam = 'web_search_options'
-
-/** The caller's name for a member of the search; that of the tool for the search itself. */
-function searchNameOf(member: string, index: number): string {
-  const names: Record<string, string> = { '': '.type', '.max_searches': '.max_uses' }
-  return `tools[${index}]${names[member] ?? member}`
+  return (param) => parameterName(param, names)
 }

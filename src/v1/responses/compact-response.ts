@@ -1,6 +1,6 @@
 import type { components } from '../../../generated/types.ts'
-import { GatewayError } from '../../core/error.ts'
-import type { Warning } from '../../core/model.ts'
+import { GatewayError, withName } from '../../core/error.ts'
+import { withNames } from '../../core/model.ts'
 import type { Operation } from '../../http/operation.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
 import { currentIn, isCompacting, noSummary } from './compaction.ts'
@@ -23,7 +23,6 @@ export function compactResponse(
     const { body, nameOf } = await readHistory(asked, options.storedResponses, options.clock)
     const { input } = body
     if (input.length === 0) throw nothingToCompact()
-    const named = (warning: Warning) => ({ ...warning, param: nameOf(warning.param) })
     try {
       const trigger = isCompacting(input) ? [] : [{ type: 'compaction_trigger' as const }]
       const whole = { ...body, input: [...input, ...trigger], previous_response_id: null }
@@ -40,11 +39,11 @@ export function compactResponse(
         created_at,
         output: kept.filter(({ type }) => type === 'message' || type === 'compaction'),
         usage,
-        ...(warnings.length === 0 ? {} : { warnings: warnings.map(named) }),
+        ...(warnings.length === 0 ? {} : { warnings: withNames(warnings, nameOf) }),
       }
       return { ...answered, json }
     } catch (thrown) {
-      throw thrown instanceof GatewayError ? thrown.named(nameOf) : thrown
+      throw withName(thrown, nameOf)
     }
   }
 }

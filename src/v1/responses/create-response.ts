@@ -3,8 +3,9 @@ import type { CallContext } from '../../core/caller.ts'
 import type { ChatResult, EventSink } from '../../core/chat/chat.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
 import type { StreamedChat } from '../../core/chat/stream.ts'
-import { GatewayError } from '../../core/error.ts'
+import { GatewayError, withName } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
+import { withNames } from '../../core/model.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
@@ -85,7 +86,7 @@ export async function answer(call: Call, options: Options, onBegun?: OnBegun): P
     return streamed(await gateway.chatStream(request, context, native), answering)
   } catch (thrown) {
     following?.close()
-    throw thrown instanceof GatewayError ? thrown.named(asked.nameOf) : thrown
+    throw withName(thrown, asked.nameOf)
   }
 }
 
@@ -128,9 +129,8 @@ async function whole(
 }
 
 function renamed(receipt: Receipt, { nameOf }: ReadRequest): Receipt {
-  if (receipt.warnings.length === 0) return receipt
-  const warnings = receipt.warnings.map((one) => ({ ...one, param: nameOf(one.param) }))
-  return { ...receipt, warnings }
+  const { warnings } = receipt
+  return warnings.length === 0 ? receipt : { ...receipt, warnings: withNames(warnings, nameOf) }
 }
 
 /** Translates a stream to the events of a response. */

@@ -1,6 +1,6 @@
 import type { CallContext } from '../../core/caller.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
-import { GatewayError } from '../../core/error.ts'
+import { GatewayError, withName } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import { conversationImages } from '../../core/image/chat-to-image.ts'
 import type { AskedImage, NamedAddress } from '../../core/image/image.ts'
@@ -60,7 +60,7 @@ export async function checkImageTool(options: Options): Promise<CheckedTool> {
   const inputs = { nameOf, param: 'action', ...(isEdit ? { addresses: shown } : {}) }
   const quoting = gateway.quoteImage(requestFor({ prompt: anyPrompt, isEdit }), context, inputs)
   const { warnings } = await quoting.catch((error: unknown) => {
-    throw error instanceof GatewayError ? error.named(nameOnce(nameOf)) : error
+    throw withName(error, nameOnce(nameOf))
   })
   return {
     param,

@@ -5,7 +5,7 @@ import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
 import { given } from '../../core/given.ts'
 import { dropped, type Warning } from '../../core/model.ts'
-import { unsent } from '../native-only.ts'
+import { parameterName } from '../native-only.ts'
 import { askForSummary, isCompacting } from './compaction.ts'
 import { toolsIn } from './client-tools.ts'
 import { readItems, type InputItem, type ItemOptions } from './conversation.ts'
@@ -72,7 +72,7 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
     ...(format === undefined ? {} : { response_format: writeFormat(format) }),
     ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
   }
-  const nameOf = (param: string) => nameIn(param, { messages, params, tools })
+  const nameOf = naming({ messages, params, tools })
   return { request, tools, warnings, lost, only, compacts, nameOf }
 }
 
@@ -196,41 +196,35 @@ function writeFormat(format: Schemas['ResponseTextFormat']): Schemas['ChatRespon
   return { type, json_schema: { name, schema, ...given({ description, strict }) } }
 }
 
-/** Parameters of the chat API and their names in this API. */
-const renamed: Readonly<Record<string, string>> = {
-  max_completion_tokens: 'max_output_tokens',
-  messages: 'input',
-  reasoning_effort: 'reasoning.effort',
-  verbosity: 'text.verbosity',
-}
-
-const searchParam = 'web_search_options'
-
-/** The caller's name for a member of the search; that of the tool for the search itself. */
-function searchName(member: string, tools: Tools): string {
-  const param = tools.search()?.param ?? 'tools'
-  if (member === '') return `${param}.type`
-  if (member === '.max_searches') return 'max_tool_calls'
-  return param + member.replace(/^\.(?=\w+_domains)/, '.filters.')
-}
+/** The names of the chat API in this API. */
+const fields = [
+  [/^max_completion_tokens$/, 'max_output_tokens'],
+  [/^messages$/, 'input'],
+  [/^reasoning_effort$/, 'reasoning.effort'],
+  [/^verbosity$/, 'text.verbosity'],
+  [/^response_format(?:\.json_schema)?/, 'text.format'],
+  [/^tool_choice\.(?:function|custom)\./, 'tool_choice.'],
+] as const
 
 type Places = ReturnType<typeof readItems> & { tools: Tools }
 
-function nameIn(param: string, { messages, params, tools }: Places): string {
-  if (param.startsWith(unsent)) return param.slice(unsent.length)
-  const [, list, index, rest = ''] = /^(messages|tools)\[(\d+)\](.*)$/.exec(param) ?? []
-  if (list === 'tools') {
-    return tools.paramOf(Number(index)) + rest.replace(/^\.(?:function|custom)\b/, '')
+function naming({ messages, params, tools }: Places): ReadRequest['nameOf'] {
+  const names = {
+    message: (index: number, rest: string) => {
+      const place = params[index] ?? 'input'
+      const [part = ''] = /^\.content\[\d+\]/.exec(rest) ?? []
+      if (messages[index]?.role === 'tool') return place + part.replace('content', 'output')
+      return rest.startsWith('.images[') ? `${place}.result` : place + part
+    },
+    tool: (index: number, rest: string) =>
+      tools.paramOf(index) + rest.replace(/^\.(?:function|custom)\b/, ''),
+    search: (member: string) => {
+      const param = tools.search()?.param ?? 'tools'
+      if (member === '') return `${param}.type`
+      if (member === '.max_searches') return 'max_tool_calls'
+      return param + member.replace(/^\.(?=\w+_domains)/, '.filters.')
+    },
+    fields,
   }
-  if (list === 'messages') {
-    const place = params[Number(index)] ?? 'input'
-    const [part = ''] = /^\.content\[\d+\]/.exec(rest) ?? []
-    if (messages[Number(index)]?.role === 'tool') return place + part.replace('content', 'output')
-    return rest.startsWith('.images[') ? `${place}.result` : place + part
-  }
-  if (param.startsWith(searchParam)) return searchName(param.slice(searchParam.length), tools)
-  if (Object.hasOwn(renamed, param)) return renamed[param]!
-  return param
-    .replace(/^response_format(?:\.json_schema)?/, 'text.format')
-    .replace(/^tool_choice\.(?:function|custom)\./, 'tool_choice.')
+  return (param) => parameterName(param, names)
 }
