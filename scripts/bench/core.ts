@@ -19,7 +19,7 @@ import { createEvents } from '../../src/telemetry/events.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { callerOf } from '../../test/support/callers.ts'
-import { contextOf, corePartsOf } from '../../test/support/core-gateway.ts'
+import { contextOf, corePartsOf, inputsOf } from '../../test/support/core-gateway.ts'
 import { accountsOf, storeKey } from '../../test/support/keys.ts'
 import { routeOf } from '../../test/support/route.ts'
 import { plainReply } from './replies.ts'
@@ -125,13 +125,10 @@ const server = createServer((request, response) => {
     // The driver, the only client, sends only chat requests.
     const asked = JSON.parse(await bodyOf(request)) as ChatRequest
     const caller = await identify(authorization)
-    const { result } = await gateway.chat(
-      { ...asked, model: route.model.row.id },
-      {
-        ...contextOf({ caller, requestId: newRequestId(Date.now()) }),
-        cache: { recall: false, remember: false, ttlMs: undefined },
-      },
-    )
+    const { result } = await gateway.chat(inputsOf({ ...asked, model: route.model.row.id }), {
+      ...contextOf({ caller, requestId: newRequestId(Date.now()) }),
+      cache: { recall: false, remember: false, ttlMs: undefined },
+    })
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(result.text)
   }

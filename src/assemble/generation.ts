@@ -27,14 +27,7 @@ import { createReadSources } from '../pictures/read-source.ts'
 import { createShrink } from '../pictures/shrink.ts'
 import { createRouteOrder } from '../policy/route-order.ts'
 import { createProviders, writeChatOf, type Providers } from '../providers/create-providers.ts'
-import {
-  imageConfigOf,
-  namePrefixes as prefixes,
-  settingFor,
-  nativeApi,
-  takesCustomTools,
-  takesImageConfig,
-} from '../providers/index.ts'
+import { namePrefixes as prefixes, settingFor, vendorFacts as factsOf } from '../providers/index.ts'
 import { v1Operations, type V1Operations } from '../v1/index.ts'
 import type { Calls } from './calls.ts'
 import type { Environment, StoreParts } from './store.ts'
@@ -98,11 +91,6 @@ export function createGeneration(options: Options): Generation {
         gateway,
         catalog,
         routes,
-        imageConfigOf,
-        nativeApi,
-        takesCustomTools,
-        takesImageConfig,
-        checkPicture,
         sealOf: calls.sealOf,
         storedResponses,
         backgroundCalls,
@@ -114,7 +102,6 @@ export function createGeneration(options: Options): Generation {
       gateway,
       catalog,
       routes,
-      checkPicture,
       shrink: createShrink(pixelQueue),
       uploads,
       defaultImageModel: config.defaultToolImageModel,
@@ -168,9 +155,10 @@ function modelsOf(
     providers: providers.configured,
     sandbox: providers.sandbox,
     routes: config.routes,
+    factsOf,
     settingFor,
   })
-  const parametersOf = createParameters({ imageConfigOf, writeChat: writeChatOf })
+  const parametersOf = createParameters({ factsOf, writeChat: writeChatOf })
   return {
     rows,
     catalog,
@@ -208,6 +196,8 @@ function gatewayOf(
     admit: (...call) => rateLimit.admit(...call),
     settingsDigest: digestOf(config),
     ...cache,
+    find: routes.find,
+    checkPicture,
     routes: routes.routes,
     orderRoutes: createRouteOrder({ by: routeOrder, isOpen: health.isOpen, priceOf }),
     failover: { limits, health, sleep, random },

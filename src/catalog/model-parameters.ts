@@ -2,12 +2,12 @@ import type { components } from '../../generated/types.ts'
 import { requestParameters, type RequestParameter } from '../../generated/request-parameters.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
 import { GatewayError } from '../core/error.ts'
-import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import {
   makesImages,
   type CatalogModel,
   type Model,
   type Target,
+  type VendorFacts,
   type Warning,
 } from '../core/model.ts'
 
@@ -15,7 +15,7 @@ type Parameter = components['schemas']['ModelParameter']
 
 /** How the vendors treat request parameters. */
 type ParameterRules = {
-  imageConfigOf(providerId: string): ImageConfigSchema
+  factsOf(providerId: string): VendorFacts
   /** Translates a chat request for a route: warnings of dropped parameters, and problems. */
   writeChat(
     request: ChatRequest,
@@ -122,7 +122,7 @@ function embeddingParameters({
   ]
 }
 
-function imageParameters({ row }: Model, { imageConfigOf }: ParameterRules): Parameter[] {
+function imageParameters({ row }: Model, { factsOf }: ParameterRules): Parameter[] {
   const { image, capabilities } = row
   if (image === undefined) return []
   const { size, reference_images_min: least, reference_images_max: most } = image
@@ -142,7 +142,7 @@ function imageParameters({ row }: Model, { imageConfigOf }: ParameterRules): Par
     user: image.end_user === true && {},
     safety_identifier: image.safety_identifier === true && {},
   }
-  const config = requestParameters.image_config[imageConfigOf(row.provider)]!
+  const config = requestParameters.image_config[factsOf(row.provider).imageConfig]!
   const ownConfig: Record<string, RequestParameter | false> = {
     aspect_ratio: 'aspect_ratio' in config && listed(size.aspect_ratios),
     image_size: 'image_size' in config && size.kind !== 'none' && sizesIn(size),

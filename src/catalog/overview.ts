@@ -10,7 +10,7 @@ type Schemas = components['schemas']
 
 type Options = {
   catalog: Pick<Catalog, 'get' | 'list' | 'describe'>
-  routes: Ways & Pick<RouteTable, 'peek'>
+  routes: Ways & Pick<RouteTable, 'find'>
   order: (ways: readonly Way[]) => readonly Way[]
   parametersOf: ParametersOf
   nameOf: (providerId: string) => string
@@ -36,7 +36,7 @@ export function describeCatalog(
 
 /** A model that the caller may use, even if deactivated. Throws `model_not_found`. */
 function findModel({ catalog, routes }: Options, caller: Caller, name: string): Model {
-  const model = catalog.get(name) ?? routes.peek(name, caller)
+  const model = catalog.get(name) ?? routes.find(name, caller).model
   if (model === undefined || !routes.mayUse(model, caller)) throw new ModelNotFound(name)
   return model
 }

@@ -1,7 +1,7 @@
 import type { Caller, Mode } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { AmbiguousModel, ModelNotFound } from '../core/words/model-not-found.ts'
-import type { Catalog, Model, Warning } from '../core/model.ts'
+import type { Catalog, FindModel, FoundModel, Model, VendorFacts } from '../core/model.ts'
 import type { FoundRoutes, Provider, Route, RouteTable, Ways } from '../core/route.ts'
 import { nearModel } from './names.ts'
 import type { VendorModels } from './vendor-models.ts'
@@ -16,18 +16,25 @@ type Options = {
   sandbox: { routes: readonly Provider[]; standby: Provider }
   /** The operator's routes by model name, each as `provider` or `provider/upstream model`. */
   routes: Readonly<Record<string, readonly string[]>>
+  factsOf: (providerId: string) => VendorFacts
   /** The setting that enables a provider; undefined if there is none. */
   settingFor: (providerId: string) => string | undefined
 }
 
 /** A provider, and the name of the model at this provider. */
 type Target = { provider: string; upstreamModel: string }
-type Found = { model: Model; warnings: Warning[] }
 
 /** Routes from the operator's settings or else the catalog, through configured providers only. */
 export function createRouteTable(options: Options): RouteTable & Ways {
   const { catalog, vendorModels, providers } = options
-  const idOf = (name: string) => foundOrUndefined(() => catalog.find(name).model.row.id) ?? name
+  const idOf = (name: string) => {
+    try {
+      return catalog.find(name).model.row.id
+    } catch (error) {
+      if (error instanceof GatewayError) return name
+      throw error
+    }
+  }
   const targets = createTargets(options, idOf)
   const keyModels = createKeyModels(idOf)
 
@@ -35,21 +42,11 @@ export function createRouteTable(options: Options): RouteTable & Ways {
   const usable = (model: Model, caller: Caller) =>
     keyModels.mayUse(model, caller) && routesOf(model, caller).length > 0
 
-  /** Finds a model by name in the catalog, and for a live key also in the vendors' lists. */
-  const find = (name: string, caller: Caller): Found => {
-    try {
-      return catalog.find(name)
-    } catch (error) {
-      const isOpen = error instanceof ModelNotFound && caller.mode === 'live'
-      const listed = isOpen ? vendorModels.find(name) : undefined
-      if (listed === undefined) throw error
-      return { model: listed, warnings: [] }
-    }
-  }
-  const findRoutes = (names: readonly string[], caller: Caller): FoundRoutes => {
-    const [first, ...others] = names
-    const { model, warnings } = find(first!, caller)
-    const found = others.map((name, index) => placed(index, () => find(name, caller).model))
+  const find = createFind(options)
+  const findRoutes = (models: readonly FoundModel[], caller: Caller): FoundRoutes => {
+    const [first, ...others] = models
+    const { model, warnings } = known(first!)
+    const found = others.map((one, index) => placed(index, () => known(one).model))
     keyModels.check(model, caller)
     found.forEach((one, index) => placed(index, () => keyModels.check(one, caller)))
     const own = routesOf(model, caller)
@@ -65,22 +62,28 @@ export function createRouteTable(options: Options): RouteTable & Ways {
     return new ModelNotFound(error.asked, nearModel(error.asked, models), error.param!)
   }
   /** Repeats the look-up of an unknown name after the vendors' lists have been loaded. */
-  const learned = <T>(caller: Caller, look: () => T): T | Promise<T> => {
+  const learned = <T>(
+    models: readonly FoundModel[],
+    caller: Caller,
+    use: (models: readonly FoundModel[]) => T,
+  ): T | Promise<T> => {
     try {
-      return look()
+      return use(models)
     } catch (error) {
       const isOpen = error instanceof ModelNotFound && caller.mode === 'live'
       const learning = isOpen ? vendorModels.learn() : undefined
       if (learning === undefined) throw suggest(error, caller)
-      return learning.then(look).catch((again: unknown) => {
-        throw suggest(again, caller)
-      })
+      return learning
+        .then(() => use(models.map((one) => (one.error ? find(one.name, caller) : one))))
+        .catch((again: unknown) => {
+          throw suggest(again, caller)
+        })
     }
   }
   return {
-    routes: (names, caller) => learned(caller, () => findRoutes(names, caller)),
-    model: (name, caller) => learned(caller, () => find(name, caller).model),
-    peek: (name, caller) => foundOrUndefined(() => find(name, caller).model),
+    find,
+    routes: (models, caller) => learned(models, caller, (found) => findRoutes(found, caller)),
+    model: (name, caller) => learned([find(name, caller)], caller, ([one]) => known(one!).model),
     usable,
     mayUse: keyModels.mayUse,
     ways: (model) =>
@@ -88,6 +91,29 @@ export function createRouteTable(options: Options): RouteTable & Ways {
         const isConfigured = providers.has(id)
         return { model, provider: { id }, upstreamModel, isConfigured }
       }),
+  }
+}
+
+/** Finds models in the catalog, and for a live key also in the vendors' lists. */
+function createFind({ catalog, vendorModels, factsOf }: Options): FindModel {
+  const look = (name: string, caller: Caller): ReturnType<Catalog['find']> => {
+    try {
+      return catalog.find(name)
+    } catch (error) {
+      const isOpen = error instanceof ModelNotFound && caller.mode === 'live'
+      const listed = isOpen ? vendorModels.find(name) : undefined
+      if (listed === undefined) throw error
+      return { model: listed, warnings: [] }
+    }
+  }
+  return (name, caller) => {
+    try {
+      const { model, warnings } = look(name, caller)
+      return { name, model, vendor: factsOf(model.row.provider), warnings }
+    } catch (error) {
+      if (error instanceof GatewayError) return { name, error }
+      throw error
+    }
   }
 }
 
@@ -117,14 +143,10 @@ function placed<T>(index: number, look: () => T): T {
   }
 }
 
-/** The result of a look-up; undefined when it throws a GatewayError. */
-function foundOrUndefined<T>(look: () => T): T | undefined {
-  try {
-    return look()
-  } catch (error) {
-    if (error instanceof GatewayError) return undefined
-    throw error
-  }
+/** The model of a name. Throws the GatewayError of an unknown name. */
+function known(found: FoundModel): Extract<FoundModel, { model: Model }> {
+  if (found.error !== undefined) throw found.error
+  return found
 }
 
 /** The targets of each model: the operator's routes, or else the provider of its row. */

@@ -5,7 +5,7 @@ import { toGatewayError, type GatewayError, type Progress } from './error.ts'
 import { failover, type Attempt, type FailoverPolicy, type Try } from './resilience/failover.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Admission, Demand } from './limits.ts'
-import { joined, type Model, type Warning } from './model.ts'
+import { joined, type FoundModels, type Model, type Warning } from './model.ts'
 import { noUsage, type Usage } from './money/price.ts'
 import type { CachedAnswer } from './recall/cached-answer.ts'
 import {
@@ -225,7 +225,7 @@ function record(call: Call, end: CallEnd): Promise<void> {
 export type Work<Made, Answer> = {
   modality: Modality
   /** The models that may answer, in order. */
-  models: readonly string[]
+  models: FoundModels
   timeoutMs: number
   /** Adjustments made before the sequence began. */
   warnings: readonly Warning[]

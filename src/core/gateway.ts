@@ -9,8 +9,9 @@ import {
   type Work,
 } from './call.ts'
 import type { CallContext } from './caller.ts'
-import type { ChatRequest, ChatResult, NativeRequest } from './chat/chat.ts'
+import type { ChatInputs, ChatResult } from './chat/chat.ts'
 import { countInput, type InputCount } from './chat/count-input.ts'
+import type { ReadParts } from './chat/read-chat.ts'
 import type { StreamedChat } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
 import type { Deadline } from './resilience/deadline.ts'
@@ -19,11 +20,11 @@ import type { EmbeddingRequest, EmbeddingResult } from './embedding/embedding.ts
 import { embeddingWork } from './embedding/work.ts'
 import { toGatewayError, type Progress } from './error.ts'
 import { ProviderFailure, UnknownOutcome } from './failure.ts'
-import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
+import type { ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
 import type { Admit } from './limits.ts'
-import { shortenedWarnings, type Model } from './model.ts'
+import { shortenedWarnings, type CallInputs, type Model } from './model.ts'
 import type { ModerationRequest, ModerationResult } from './moderation/moderation.ts'
 import { moderationWork } from './moderation/work.ts'
 import { cacheKey } from './recall/cache-key.ts'
@@ -39,6 +40,7 @@ import { hasBudget, upperCostsOf, type BudgetHold, type Reserve } from './money/
 export type GatewayParts = ImageParts &
   CallParts &
   KeeperParts &
+  ReadParts &
   Deduplication & {
     /** Throws a GatewayError while calls cannot be recorded, before a provider charges for one. */
     assertKeeps: () => void
@@ -66,65 +68,61 @@ export type GatewayParts = ImageParts &
     }
   }
 
-export type Gateway = {
+export type Gateway = ReadParts & {
   /** Starts one deadline for all calls of a request that makes several; `clear` must be called. */
   deadline(context: Pick<CallContext, 'ending'>): Deadline
   /**
    * Answers a conversation with a language model. A vendor that has the API of `native` gets the request
    * as it came. Throws a GatewayError.
    */
-  chat(
-    request: ChatRequest,
-    context: CallContext,
-    native?: NativeRequest,
-  ): Promise<Answered<ChatResult>>
+  chat(inputs: ChatInputs, context: CallContext): Promise<Answered<ChatResult>>
   /** Answers a conversation as a stream; resolves when the first event has arrived. */
-  chatStream(
-    request: ChatRequest,
-    context: CallContext,
-    native?: NativeRequest,
-  ): Promise<StreamedChat>
+  chatStream(inputs: ChatInputs, context: CallContext): Promise<StreamedChat>
   /** Makes `n` pictures, from input pictures if given. Throws a GatewayError unless all are made. */
-  image(
-    request: AskedImage,
-    context: CallContext,
-    inputs?: ImageInputs,
-  ): Promise<Answered<ImageResult>>
+  image(inputs: ImageInputs, context: CallContext): Promise<Answered<ImageResult>>
   /** Makes a vector of each text, in the same order. Throws a GatewayError unless all are made. */
-  embed(request: EmbeddingRequest, context: CallContext): Promise<Answered<EmbeddingResult>>
+  embed(
+    inputs: CallInputs<EmbeddingRequest>,
+    context: CallContext,
+  ): Promise<Answered<EmbeddingResult>>
   /** Classifies texts and pictures as harmful or not. Throws a GatewayError. */
-  moderate(request: ModerationRequest, context: CallContext): Promise<Answered<ModerationResult>>
+  moderate(
+    inputs: CallInputs<ModerationRequest>,
+    context: CallContext,
+  ): Promise<Answered<ModerationResult>>
   /** Counts the input tokens of a conversation, free of charge (core/chat/count-input.ts). */
   countInput(
-    asked: { request: ChatRequest; native?: NativeRequest | undefined },
+    inputs: ChatInputs,
     context: Pick<CallContext, 'caller' | 'ending' | 'hold'>,
   ): Promise<InputCount>
   /** The cost of a conversation, without a call. Throws the GatewayError that would refuse the call. */
-  quoteChat(request: ChatRequest, context: CallContext): Promise<Quotes>
+  quoteChat(inputs: ChatInputs, context: CallContext): Promise<Quotes>
   /** The cost of pictures, without a call; input pictures are not fetched. */
-  quoteImage(request: AskedImage, context: CallContext, inputs?: ImageInputs): Promise<Quotes>
+  quoteImage(inputs: ImageInputs, context: CallContext): Promise<Quotes>
   /** The cost of vectors, without a call. */
-  quoteEmbedding(request: EmbeddingRequest, context: CallContext): Promise<Quotes>
+  quoteEmbedding(inputs: CallInputs<EmbeddingRequest>, context: CallContext): Promise<Quotes>
 }
 
 /** The sequence of every call, for all APIs (ARCHITECTURE.md#the-sequence-of-a-call). */
 export function createGateway(parts: GatewayParts): Gateway {
   const { chatTimeoutMs, imageTimeoutMs } = parts.limits
-  const imageWorkOf = (request: AskedImage, inputs: ImageInputs | undefined) =>
-    imageWork({ request, inputs, parts, timeoutMs: imageTimeoutMs })
+  const imageWorkOf = (inputs: ImageInputs) =>
+    imageWork({ inputs, parts, timeoutMs: imageTimeoutMs })
   return {
     deadline: ({ ending }) => parts.startDeadline(ending, chatTimeoutMs, parts.monotonic()),
-    chat: (request, context, native) => pass(parts, context, chatWork(request, parts, native)),
-    chatStream: (request, context, native) =>
-      pass(parts, context, chatStreamWork(request, parts, native)),
-    image: (request, context, inputs) => pass(parts, context, imageWorkOf(request, inputs)),
-    embed: (request, context) => pass(parts, context, embeddingWork(request, chatTimeoutMs)),
-    moderate: (request, context) => pass(parts, context, moderationWork(request, chatTimeoutMs)),
-    countInput: (asked, context) => countInput(parts, asked, context),
-    quoteChat: (request, context) => quote(parts, context, chatWork(request, parts)),
-    quoteImage: (request, context, inputs) => quote(parts, context, imageWorkOf(request, inputs)),
-    quoteEmbedding: (request, context) =>
-      quote(parts, context, embeddingWork(request, chatTimeoutMs)),
+    find: parts.find,
+    checkPicture: parts.checkPicture,
+    chat: (inputs, context) => pass(parts, context, chatWork(inputs, parts, context.strict)),
+    chatStream: (inputs, context) =>
+      pass(parts, context, chatStreamWork(inputs, parts, context.strict)),
+    image: (inputs, context) => pass(parts, context, imageWorkOf(inputs)),
+    embed: (inputs, context) => pass(parts, context, embeddingWork(inputs, chatTimeoutMs)),
+    moderate: (inputs, context) => pass(parts, context, moderationWork(inputs, chatTimeoutMs)),
+    countInput: (inputs, context) => countInput(parts, inputs, context),
+    quoteChat: (inputs, context) => quote(parts, context, chatWork(inputs, parts, context.strict)),
+    quoteImage: (inputs, context) => quote(parts, context, imageWorkOf(inputs)),
+    quoteEmbedding: (inputs, context) =>
+      quote(parts, context, embeddingWork(inputs, chatTimeoutMs)),
   }
 }
 
@@ -140,7 +138,7 @@ async function pass<Made, Answer>(
   // `await` on a plain value would still cost a microtask, so only promises are awaited.
   const admission = admitting instanceof Promise ? await admitting : admitting
   const { modality, models, timeoutMs } = work
-  const call = openCall(parts, { context, modality, model: models[0]!, timeoutMs, admission })
+  const call = openCall(parts, { context, modality, model: models[0].name, timeoutMs, admission })
   let making: Making<CachedAnswer> | undefined
   let asked: Progress = {}
   try {

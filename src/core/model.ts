@@ -1,5 +1,6 @@
 import type { components } from '../../generated/types.ts'
-import type { ErrorCode } from './error.ts'
+import type { Caller } from './caller.ts'
+import { GatewayError, type ErrorCode } from './error.ts'
 import type { Prices } from './money/price.ts'
 import { shortened } from './words/shorten.ts'
 
@@ -13,6 +14,54 @@ export type Model = {
   prices: Prices
   /** The model is not in the catalog: its abilities are unknown, so requests are not checked. */
   undescribed: boolean
+}
+
+/** The name of the schema that checks the `image_config` of a provider group. */
+export type ImageConfigSchema = Extract<keyof Schemas, `ImageConfig${string}`>
+
+/** What the APIs of the gateway need to know of the vendor of a model. */
+export type VendorFacts = {
+  imageConfig: ImageConfigSchema
+  /** Whether the vendor makes pictures in chats. */
+  takesImageConfig: boolean
+  takesCustomTools: boolean
+  /** The API of the gateway that the vendor has too. */
+  nativeApi: 'messages' | 'responses' | undefined
+}
+
+/** A requested model, found in memory; `error` is the reason if the name is not known there. */
+export type FoundModel = { name: string } & (
+  | { model: Model; vendor: VendorFacts; warnings: readonly Warning[]; error?: undefined }
+  | { model?: undefined; vendor?: undefined; error: GatewayError }
+)
+export type FoundModels = readonly [FoundModel, ...FoundModel[]]
+/** Finds a model by name in memory. */
+export type FindModel = (name: string, caller: Caller) => FoundModel
+
+/** A request for the core, and the models that may answer it, in order. */
+export type CallInputs<Request> = { request: Request; models: FoundModels }
+
+/** The models of a request, in order. */
+export function modelsOf(
+  { model, models }: { model: string; models?: readonly string[] | null | undefined },
+  caller: Caller,
+  find: FindModel,
+): FoundModels {
+  const fallbacks = (models ?? []).map((name) => find(name, caller))
+  return [find(model, caller), ...fallbacks]
+}
+
+/** Throws a GatewayError unless all fallback models produce the same modality as the first. */
+export function checkFallbacks(models: FoundModels, makesPictures: boolean): void {
+  for (const [index, { model }] of models.entries()) {
+    if (index === 0 || model === undefined || model.undescribed) continue
+    const made = modalityOf(model)
+    if (made === (makesPictures ? 'image' : 'chat')) continue
+    const message = makesPictures
+      ? `${model.row.id} makes no images. Fallbacks of an image model must be image models.`
+      : `${model.row.id} makes ${made}s. Fallbacks of a language model must be language models.`
+    throw new GatewayError('invalid_value', message, { param: `models[${index - 1}]` })
+  }
 }
 
 /** A parameter that was adjusted; `applied` is null when it was dropped. */

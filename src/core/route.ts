@@ -3,7 +3,7 @@ import type { ChatAdapter } from './chat/chat.ts'
 import type { EmbeddingAdapter } from './embedding/embedding.ts'
 import { GatewayError } from './error.ts'
 import type { ImageAdapter } from './image/image.ts'
-import type { Model, Problem, Target, Warning } from './model.ts'
+import type { FindModel, FoundModel, Model, Problem, Target, Warning } from './model.ts'
 import type { ModerationAdapter } from './moderation/moderation.ts'
 import type { Peer } from './trace.ts'
 
@@ -30,16 +30,18 @@ export type Provider = {
 export type Route = Target & { provider: Provider }
 
 /** The routes of a call, and warnings about the requested models. */
-export type FoundRoutes = { routes: readonly Route[]; warnings: Warning[] }
+export type FoundRoutes = { routes: readonly Route[]; warnings: readonly Warning[] }
 
 /** Finds the routes to a model for a caller; synchronously when the model is in memory. */
 export type RouteTable = {
-  /** The routes of the named models, in order. Throws or rejects with a GatewayError. */
-  routes(names: readonly string[], caller: Caller): FoundRoutes | Promise<FoundRoutes>
+  find: FindModel
+  /**
+   * The routes of the models, in order. A name that memory does not know is looked up in the lists of the
+   * vendors. Throws or rejects with a GatewayError.
+   */
+  routes(models: readonly FoundModel[], caller: Caller): FoundRoutes | Promise<FoundRoutes>
   /** Resolves a model name for this caller. Throws or rejects with a GatewayError. */
   model(name: string, caller: Caller): Model | Promise<Model>
-  /** Resolves a model name from memory; undefined when a vendor's list would have to be fetched. */
-  peek(name: string, caller: Caller): Model | undefined
   /** Whether the caller's key may use the model, and it has at least one route. */
   usable(model: Model, caller: Caller): boolean
 }

@@ -177,27 +177,3 @@ function textStart(body: Pieces, at: number): number {
 function byteAt(body: Pieces, at: number): number | undefined {
   return slicePieces(body, at, at + 1)[0]?.[0]
 }
-
-/**
- * Puts each extracted base64 text back in place of its ticket in the data URL. Throws a
- * GatewayError if there is not enough memory for the texts as strings.
- */
-export function restoreBase64<T>(value: T, texts: ExtractedTexts, hold: Hold): T {
-  if (texts.size === 0) return value
-  const put = (inner: unknown): unknown => {
-    if (typeof inner === 'string') return textOf(inner, texts, hold)
-    if (Array.isArray(inner)) return inner.map(put)
-    if (typeof inner !== 'object' || inner === null) return inner
-    return Object.fromEntries(Object.entries(inner).map(([name, one]) => [name, put(one)]))
-  }
-  // Only strings change, and each stays a string.
-  return put(value) as T
-}
-
-function textOf(url: string, texts: ExtractedTexts, hold: Hold): string {
-  const start = url.indexOf(',') + 1
-  const text = texts.get(url.slice(start))
-  if (text === undefined) return url
-  assertTaken(hold.takeMore(3 * piecesLength(text)))
-  return url.slice(0, start) + joinPieces(text).toString('latin1')
-}

@@ -17,6 +17,15 @@ export function receiptHeaders(receipt: Receipt): Record<string, string> {
   return headers
 }
 
+/** The cost fields of every `usage` below /v1: `cost` in US dollars, null when it is unknown. */
+export function costFields(cost: Receipt['cost']) {
+  return {
+    cost: cost.nanoUsd === null ? null : cost.nanoUsd / 1e9,
+    cost_status: cost.status,
+    cost_details: cost.details,
+  }
+}
+
 /** The header of a token count: the provider, unless the gateway estimated the count. */
 export function countHeaders({ provider }: InputCount): Record<string, string> {
   return provider === undefined ? {} : { 'x-gateway-provider': provider }

@@ -1,5 +1,4 @@
-import type { NativeRequest } from '../core/chat/chat.ts'
-import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
+import type { VendorFacts } from '../core/model.ts'
 import { alibaba } from './alibaba/index.ts'
 import { anthropic } from './anthropic/index.ts'
 import { bytedance } from './bytedance/index.ts'
@@ -48,25 +47,23 @@ export function vendorOf(id: string): Vendor | undefined {
   return byId.get(id)
 }
 
-/** The name of the contract schema of `image_config` for a provider's models. */
-export function imageConfigOf(providerId: string): ImageConfigSchema {
-  return vendorOf(providerId)?.imageConfig ?? 'ImageConfigOpenai'
+/** What the APIs need to know of a vendor; also for an endpoint that the operator configured. */
+export function vendorFacts(providerId: string): VendorFacts {
+  return facts.get(providerId) ?? endpointFacts
 }
 
-/** Whether a provider's models take custom tools. */
-export function takesCustomTools(providerId: string): boolean {
-  return vendorOf(providerId)?.dialect?.customTools === true
+function factsOf(vendor?: Vendor): VendorFacts {
+  const { imageConfig = 'ImageConfigOpenai', dialect, nativeApi } = vendor ?? {}
+  return {
+    imageConfig,
+    takesImageConfig: (dialect ?? plainDialect).takesImageConfig === true,
+    takesCustomTools: dialect?.customTools === true,
+    nativeApi,
+  }
 }
 
-/** Whether a provider makes pictures in chats, by models that the catalog does not describe. */
-export function takesImageConfig(providerId: string): boolean {
-  return (vendorOf(providerId)?.dialect ?? plainDialect).takesImageConfig === true
-}
-
-/** The API of the gateway that a provider has too; undefined for most. */
-export function nativeApi(providerId: string): NativeRequest['api'] | undefined {
-  return vendorOf(providerId)?.nativeApi
-}
+const facts = new Map(vendors.map((vendor) => [vendor.id, factsOf(vendor)]))
+const endpointFacts = factsOf()
 
 /** Prefixes of model names besides the provider id, such as `qwen` for `alibaba`. */
 export const namePrefixes: Readonly<Record<string, readonly string[]>> = Object.fromEntries(

@@ -1,6 +1,5 @@
 import type { ChatRequest, NativeRequest } from '../core/chat/chat.ts'
-import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
-import type { Target } from '../core/model.ts'
+import type { ImageConfigSchema, Target } from '../core/model.ts'
 import type { Provider } from '../core/route.ts'
 import type { ChatDialect } from './openai-compatible/dialect.ts'
 import type { Endpoint } from './transport/endpoint.ts'

@@ -1,80 +1,177 @@
+import { schemaChecks } from '../../generated/checks.js'
 import type { components } from '../../generated/types.ts'
+import type { CallContext } from '../core/caller.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
-import { checkConversation, checkedPictures } from '../core/chat/check.ts'
-import { withoutEmpty } from '../core/chat/default-values.ts'
+import { chatInputs, pictureInputs, readChat } from '../core/chat/read-chat.ts'
+import type { StreamedChat, StreamOutcome } from '../core/chat/stream.ts'
+import { withName } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
-import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
-import type { CheckPicture } from '../core/image/image.ts'
-import { makesImages, type Model } from '../core/model.ts'
+import type { Picture } from '../core/image/image.ts'
 import { noUsage, type Usage } from '../core/money/price.ts'
 import type { Receipt } from '../core/receipt.ts'
-import type { RouteTable } from '../core/route.ts'
-import { restoreBase64 } from '../http/read-body.ts'
-import { contextOf, type Operation } from '../http/operation.ts'
-import { receiptHeaders } from '../http/receipt-headers.ts'
-import { chatUsage, streamChat } from './chat-events.ts'
-import { chatImages } from './chat-images.ts'
+import type { Answer } from '../http/answer.ts'
+import { assertValid } from '../http/check-error.ts'
+import { errorBody } from '../http/error-answer.ts'
+import { contextOf, type Operation, type OperationCall } from '../http/operation.ts'
+import { costFields, receiptHeaders } from '../http/receipt-headers.ts'
 
-import { checkFallbacks } from './check-fallbacks.ts'
-
-type Options = {
-  gateway: Gateway
-  routes: Pick<RouteTable, 'peek'>
-  /** The schema of `image_config` for the models of a provider. */
-  imageConfigOf: (providerId: string) => ImageConfigSchema
-  /** Whether a provider makes pictures in chats. */
-  takesImageConfig: (providerId: string) => boolean
-  checkPicture: CheckPicture
-  clock: () => number
-}
+type Schemas = components['schemas']
+type Options = { gateway: Gateway; clock: () => number }
 
 /** POST /v1/chat/completions, for language models and image models. */
 export function createChatCompletion(options: Options): Operation<'createChatCompletion'> {
-  const { gateway, routes } = options
+  const { gateway } = options
   return async (call) => {
-    const { texts } = call
-    const asked = withoutEmpty(call.body)
-    const corrected = checkedPictures(asked, texts, options.checkPicture)
-    const body = corrected?.request ?? asked
-    const context = contextOf(call, 'chat', corrected?.warnings)
-    // A request for an unknown model goes to `gateway.chat`, which refuses and counts it.
-    const model = routes.peek(body.model, call.caller)
-    const makesPictures = model !== undefined && isForPictures(model, body, options)
-    checkFallbacks(body.models ?? [], makesPictures, (name) => routes.peek(name, call.caller))
-    if (makesPictures) {
-      checkConversation(body)
-      return chatImages({ body, texts }, model, context, options)
-    }
-    const request: ChatRequest = restoreBase64(body, texts, call.hold)
+    const { warnings, chat, pictures } = readCompletion(call, gateway)
+    const context = contextOf(call, 'chat', warnings)
+    if (chat === undefined) return pictureAnswer(pictures, call.body, context, options)
+    const { request } = chat
     if (request.stream === true) {
-      const streamed = await gateway.chatStream(request, context)
+      const streamed = await gateway.chatStream(chat, context)
       const headers = receiptHeaders(streamed.receipt)
       return { status: 200, headers, ...streamChat(streamed, request, context.requestId) }
     }
-    const { result, usage = noUsage, receipt } = await gateway.chat(request, context)
+    const { result, usage = noUsage, receipt } = await gateway.chat(chat, context)
     const json = withReceipt(result.text, usage, receipt)
     return { status: 200, headers: receiptHeaders(receipt), json }
   }
 }
 
-/**
- * Whether a request is for the images API of a provider. For a model without a description
- * `image_config` decides, unless its provider makes pictures in chats.
- */
-export function isForPictures(
-  model: Model,
-  { image_config: config }: ChatRequest,
-  { takesImageConfig }: Pick<Options, 'takesImageConfig'>,
-): boolean {
-  if (makesImages(model)) return true
-  return model.undescribed && config !== undefined && !takesImageConfig(model.row.provider)
+type Call = Pick<OperationCall<'createChatCompletion'>, 'body' | 'caller' | 'texts' | 'hold'>
+
+/** Reads a request, for the call itself and its price: the inputs of the core. Throws a GatewayError. */
+export function readCompletion(call: Call, gateway: Pick<Gateway, 'find' | 'checkPicture'>) {
+  const read = readChat(call.body, call, gateway)
+  const { warnings, draft, pictureVendor: vendor } = read
+  if (vendor === undefined) return { warnings, chat: chatInputs(read) }
+  const config: object = draft.image_config ?? {}
+  assertValid(schemaChecks[vendor.imageConfig], config, { prefix: 'image_config' })
+  return { warnings, pictures: pictureInputs(read, config) }
 }
 
-type Added = Pick<components['schemas']['ChatCompletion'], 'usage' | 'warnings'>
+type Added = Pick<Schemas['ChatCompletion'], 'usage' | 'warnings'>
 
 /** A completion's JSON with usage, cost and warnings added. */
 function withReceipt(completion: string, usage: Usage, receipt: Receipt): string {
   const added: Added = { usage: chatUsage(usage, receipt) }
   if (receipt.warnings.length > 0) added.warnings = [...receipt.warnings]
   return `${completion.slice(0, -1)},${JSON.stringify(added).slice(1)}`
+}
+
+/** The event that ends every complete stream. */
+const doneEvent = 'data: [DONE]\n\n'
+
+/** Writes a stream's chunks to the sink, and returns the last events. */
+function streamChat(
+  { pipe }: StreamedChat,
+  request: ChatRequest,
+  requestId: string,
+): Required<Pick<Answer, 'events' | 'brokenOff'>> {
+  let outcome: StreamOutcome | undefined
+  return {
+    events: async (sink) => {
+      outcome = await pipe(sink)
+      return Buffer.from(lastEvents(outcome, request, requestId))
+    },
+    brokenOff: () => outcome?.error !== undefined,
+  }
+}
+
+/** The usage chunk if requested, then `[DONE]`; after a failure an error event instead. */
+function lastEvents(outcome: StreamOutcome, request: ChatRequest, requestId: string): string {
+  if (outcome.error !== undefined) {
+    return `event: error\ndata: ${JSON.stringify(errorBody(outcome.error, requestId))}\n\n`
+  }
+  if (request.stream_options?.include_usage !== true) return doneEvent
+  const { identity, usage, receipt } = outcome
+  const chunk: Schemas['ChatCompletionChunk'] = {
+    ...identity,
+    object: 'chat.completion.chunk',
+    choices: [],
+    usage: chatUsage(usage, receipt),
+    ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
+  }
+  return `data: ${JSON.stringify(chunk)}\n\n${doneEvent}`
+}
+
+/** The usage of an answer in OpenAI's form, with the cost fields. */
+function chatUsage(usage: Usage, { cost }: Receipt): Schemas['ChatUsage'] {
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: {
+      cached_tokens: cachedInputTokens ?? 0,
+      ...(usage.cacheWriteTokens ? { cache_write_tokens: usage.cacheWriteTokens } : {}),
+      ...(usage.imageInputTokens ? { image_tokens: usage.imageInputTokens } : {}),
+      ...(usage.audioInputTokens ? { audio_tokens: usage.audioInputTokens } : {}),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: reasoningTokens ?? 0,
+      ...(usage.imageOutputTokens ? { image_tokens: usage.imageOutputTokens } : {}),
+      ...(usage.audioOutputTokens ? { audio_tokens: usage.audioOutputTokens } : {}),
+    },
+    ...costFields(cost),
+  }
+}
+
+/** Answers with an image model: pictures in `message.images`. */
+async function pictureAnswer(
+  inputs: ReturnType<typeof pictureInputs>,
+  { stream, stream_options: options }: ChatRequest,
+  context: CallContext,
+  { gateway, clock }: Options,
+): Promise<Answer> {
+  const answered = gateway.image(inputs, context).catch((error: unknown) => {
+    // The error names parameters of the images API, which become those of the chat request.
+    throw withName(error, inputs.nameOf)
+  })
+  const { result, usage = noUsage, receipt } = await answered
+  const identity = {
+    id: `chatcmpl-${context.requestId.slice(4)}`,
+    created: Math.floor(clock() / 1000),
+    model: receipt.model.row.id,
+  }
+  const headers = receiptHeaders(receipt)
+  const images = result.pictures.flatMap(imageJson)
+  const content = `"content":${JSON.stringify(result.text ?? null)}`
+  const usageJson = JSON.stringify(chatUsage(usage, receipt))
+  const warningsJson =
+    receipt.warnings.length > 0 ? `,"warnings":${JSON.stringify(receipt.warnings)}` : ''
+  if (stream !== true) {
+    const head = JSON.stringify({ ...identity, object: 'chat.completion' }).slice(0, -1)
+    return {
+      status: 200,
+      headers: { ...headers, 'content-type': 'application/json' },
+      pieces: [
+        `${head},"choices":[{"index":0,"message":{"role":"assistant",${content},"refusal":null,"images":[`,
+        ...images,
+        `]},"logprobs":null,"finish_reason":"stop"}],"usage":${usageJson}${warningsJson}}`,
+      ],
+    }
+  }
+  const chunk = JSON.stringify({ ...identity, object: 'chat.completion.chunk' }).slice(0, -1)
+  const open = `data: ${chunk},"choices":[{"index":0,"delta":`
+  const close = (finish: string) => `,"logprobs":null,"finish_reason":${finish}}]}\n\n`
+  const wantsUsage = options?.include_usage === true
+  const pieces = [
+    `${open}{"role":"assistant","content":"","refusal":null}${close('null')}`,
+    `${open}{${content},"images":[`,
+    ...images,
+    `]}${close('null')}${open}{}${close('"stop"')}`,
+    ...(wantsUsage ? [`data: ${chunk},"choices":[],"usage":${usageJson}${warningsJson}}\n\n`] : []),
+  ]
+  const events: NonNullable<Answer['events']> = async (sink) => {
+    for (const piece of pieces) sink.write(typeof piece === 'string' ? Buffer.from(piece) : piece)
+    return Buffer.from(doneEvent)
+  }
+  return { status: 200, headers, events }
+}
+
+/** One item of `images`; the media type is detected from the bytes. */
+function imageJson({ base64, format }: Picture, index: number): (string | Buffer)[] {
+  const comma = index === 0 ? '' : ','
+  const start = `${comma}{"type":"image_url","image_url":{"url":"data:image/${format};base64,`
+  return [start, ...base64, '"}}']
 }

@@ -1,14 +1,20 @@
 import type { components } from '../../generated/types.ts'
 import type { Answered } from '../core/call.ts'
-import { numberBytes, type EmbeddingResult, type Vector } from '../core/embedding/embedding.ts'
+import {
+  numberBytes,
+  type EmbeddingInputs,
+  type EmbeddingRequest,
+  type EmbeddingResult,
+  type Vector,
+} from '../core/embedding/embedding.ts'
 import type { Gateway } from '../core/gateway.ts'
+import { given } from '../core/given.ts'
+import type { CallInputs } from '../core/model.ts'
 import { noUsage } from '../core/money/price.ts'
 import type { Hold } from '../bytes/budget.ts'
 import type { Answer } from '../http/answer.ts'
-import { contextOf, type Operation } from '../http/operation.ts'
-import { receiptHeaders } from '../http/receipt-headers.ts'
-import { costFields } from './cost-fields.ts'
-import { embeddingRequest } from './embedding-request.ts'
+import { contextOf, type Body, type Operation, type OperationCall } from '../http/operation.ts'
+import { costFields, receiptHeaders } from '../http/receipt-headers.ts'
 
 type Schemas = components['schemas']
 type Encoding = Schemas['EmbeddingEncoding']
@@ -17,12 +23,33 @@ type Encoding = Schemas['EmbeddingEncoding']
 export function createEmbedding({
   gateway,
 }: {
-  gateway: Pick<Gateway, 'embed'>
+  gateway: Pick<Gateway, 'embed' | 'find'>
 }): Operation<'createEmbedding'> {
   return async (call) => {
-    const answered = await gateway.embed(embeddingRequest(call.body), contextOf(call, 'embeddings'))
+    const answered = await gateway.embed(
+      embeddingInputs(call, gateway),
+      contextOf(call, 'embeddings'),
+    )
     return embeddingAnswer(answered, call.body.encoding_format ?? 'float', call.hold)
   }
+}
+
+/** The inputs of the core for a body of the embeddings API, where null means absent. */
+export function embeddingInputs(
+  {
+    body: { model, input, dimensions, user },
+    caller,
+  }: Pick<OperationCall<'createEmbedding'>, 'body' | 'caller'>,
+  { find }: Pick<Gateway, 'find'>,
+): CallInputs<EmbeddingRequest> {
+  const request = { model, inputs: inputsOf(input), ...given({ dimensions, user }) }
+  return { request, models: [find(model, caller)] }
+}
+
+function inputsOf(input: Body<'createEmbedding'>['input']): EmbeddingInputs {
+  if (typeof input === 'string') return [input]
+  // A list of numbers is one text; the contract allows no mixed lists.
+  return typeof input[0] === 'number' ? [input as number[]] : (input as EmbeddingInputs)
 }
 
 /** Bytes of text that are written between two turns of the event loop. */

@@ -1,39 +1,39 @@
 import { GatewayError } from '../core/error.ts'
-import type { AskedImage } from '../core/image/image.ts'
+import type { Gateway } from '../core/gateway.ts'
 import type { ImageInputs } from '../core/image/work.ts'
-import { contextOf, type Body, type Operation } from '../http/operation.ts'
+import { contextOf, type Operation, type OperationCall } from '../http/operation.ts'
 import type { FormField, FormReading } from '../http/read-form.ts'
-import { imagesAnswer } from './image-answer.ts'
-import { checkFallbacks } from './check-fallbacks.ts'
-import { imageRequest, type ImageOperationOptions } from './image-request.ts'
+import { imageInputs, imagesAnswer, type createImage } from './create-image.ts'
 
 /** POST /v1/images/edits */
 export function createImageEdit({
   gateway,
-  routes,
   clock,
-}: ImageOperationOptions): Operation<'createImageEdit'> {
+}: Parameters<typeof createImage>[0]): Operation<'createImageEdit'> {
   return async (call) => {
-    checkFallbacks(call.body.models ?? [], true, (name) => routes.peek(name, call.caller))
-    const { request, inputs } = editOf(call.body, call.names?.['images'])
-    const given = { ...inputs, texts: call.texts }
-    const answered = await gateway.image(request, contextOf(call, 'images'), given)
+    const answered = await gateway.image(editInputs(call, gateway), contextOf(call, 'images'))
     return imagesAnswer(answered, clock())
   }
 }
 
-/** The core's request for an edit, with its picture URLs; `field` is the name of the pictures in a form. */
-export function editOf(
-  { images, ...body }: Body<'createImageEdit'>,
-  field?: string,
-): { request: AskedImage; inputs: ImageInputs } {
+/** The inputs of the core for an edit, with its picture URLs. Throws a GatewayError. */
+export function editInputs(
+  { body, caller, texts, names }: EditCall,
+  gateway: Pick<Gateway, 'find'>,
+): ImageInputs {
+  const { images } = body
+  // The name of the pictures in a form.
+  const field = names?.['images']
   const nameAt = (index: number) => {
     if (field === undefined) return `images[${index}].image_url`
     return images.length === 1 ? field : `${field}[${index}]`
   }
   const addresses = images.map((one, index) => ({ address: one.image_url, param: nameAt(index) }))
-  return { request: imageRequest(body), inputs: { addresses, param: field ?? 'images' } }
+  const inputs = imageInputs({ body, caller }, gateway)
+  return { ...inputs, addresses, param: field ?? 'images', texts }
 }
+
+type EditCall = Pick<OperationCall<'createImageEdit'>, 'body' | 'caller' | 'texts' | 'names'>
 
 const numbers = new Set(['n', 'output_compression', 'partial_images'])
 /** `image` and `image[]`, `image[0]` as some clients count files, and the name of the JSON member. */

@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
+import { restoreBase64 } from '../core/chat/read-chat.ts'
 import type { Gateway } from '../core/gateway.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
-import { restoreBase64 } from '../http/read-body.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 
 /** The model of OpenAI's API for a request that names none. */
@@ -11,12 +11,12 @@ const standardModel = 'omni-moderation-latest'
 export function createModeration({
   gateway,
 }: {
-  gateway: Pick<Gateway, 'moderate'>
+  gateway: Pick<Gateway, 'find' | 'moderate'>
 }): Operation<'createModeration'> {
   return async (call) => {
     const { model = standardModel, input } = restoreBase64(call.body, call.texts, call.hold)
     const { result, receipt } = await gateway.moderate(
-      { model, input },
+      { request: { model, input }, models: [gateway.find(model, call.caller)] },
       contextOf(call, 'moderations'),
     )
     const json: components['schemas']['ModerationList'] = {

@@ -1,7 +1,4 @@
-import type { NativeRequest } from '../core/chat/chat.ts'
 import type { Gateway } from '../core/gateway.ts'
-import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
-import type { CheckPicture } from '../core/image/image.ts'
 import type { Catalog } from '../core/model.ts'
 import type { BackgroundCalls } from '../core/resilience/background-calls.ts'
 import type { RouteTable } from '../core/route.ts'
@@ -32,15 +29,6 @@ type Options = {
   gateway: Gateway
   catalog: Catalog
   routes: RouteTable
-  imageConfigOf: (providerId: string) => ImageConfigSchema
-  /** Whether the provider with this id makes pictures in chats. */
-  takesImageConfig: (providerId: string) => boolean
-  /** Checks the pictures of conversations. */
-  checkPicture: CheckPicture
-  /** Whether the vendor with this id takes custom tools. */
-  takesCustomTools: (providerId: string) => boolean
-  /** The API of the gateway that the vendor with this id has too. */
-  nativeApi: (providerId: string) => NativeRequest['api'] | undefined
   sealOf: (accountId: string) => ThoughtSeal
   storedResponses: StoredResponses
   backgroundCalls: BackgroundCalls
@@ -50,29 +38,10 @@ type Options = {
 /** Converts forms to JSON bodies, for the operations below /v1 that take both. */
 export const v1Forms = { createImageEdit: editForm }
 
-export type V1Operations = Pick<
-  Operations,
-  | 'createImage'
-  | 'createImageEdit'
-  | 'createChatCompletion'
-  | 'createResponse'
-  | 'compactResponse'
-  | 'countResponseTokens'
-  | 'createMessage'
-  | 'countMessageTokens'
-  | 'createEmbedding'
-  | 'createModeration'
-  | 'quotePrice'
-  | 'listModels'
-  | 'retrieveModel'
-  | 'retrieveResponse'
-  | 'deleteResponse'
-  | 'cancelResponse'
-  | 'listResponseInputItems'
->
+export type V1Operations = ReturnType<typeof v1Operations>
 
 /** The handlers of the operations below /v1. */
-export function v1Operations(options: Options): V1Operations {
+export function v1Operations(options: Options) {
   return {
     createImage: createImage(options),
     createImageEdit: createImageEdit(options),
@@ -91,5 +60,5 @@ export function v1Operations(options: Options): V1Operations {
     deleteResponse: deleteResponse(options),
     cancelResponse: cancelResponse(options),
     listResponseInputItems: listResponseInputItems(options),
-  }
+  } satisfies Partial<Operations>
 }

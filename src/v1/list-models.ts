@@ -22,7 +22,7 @@ export function listModels({ catalog, routes }: Options): Operation<'listModels'
       const listed = new Map(models.map((model) => [model.row.id, { id: model.row.id, model }]))
       // Claude Code offers a model only under a name with `claude`, which may be an alias.
       for (const id of catalog.aliases) {
-        const model = routes.peek(id, caller)
+        const { model } = routes.find(id, caller)
         if (model === undefined || listed.has(id) || !routes.usable(model, caller)) continue
         const isUnlisted = model.undescribed && query.family === undefined
         if (listed.has(model.row.id) || isUnlisted) listed.set(id, { id, model })

@@ -3,7 +3,7 @@ import { createCatalog, readCatalogRows } from '../../src/catalog/catalog.ts'
 import { createRouteTable } from '../../src/catalog/routes.ts'
 import type { Caller } from '../../src/core/caller.ts'
 import { GatewayError } from '../../src/core/error.ts'
-import { namePrefixes, settingFor } from '../../src/providers/index.ts'
+import { namePrefixes, settingFor, vendorFacts } from '../../src/providers/index.ts'
 import { callerOf } from '../support/callers.ts'
 
 const live = callerOf()
@@ -22,14 +22,27 @@ function tableOf(providerIds: string[], routes: Record<string, string[]> = {}) {
   const routesOfTests = [{ id: 'sandbox' }, { id: 'sandbox-2' }]
   const sandbox = { routes: routesOfTests, standby: { id: 'standby' } }
   const vendorModels = { find: () => undefined, learn: () => undefined }
-  const parts = { catalog, vendorModels, providers, sandbox, routes, settingFor }
+  const parts = {
+    catalog,
+    vendorModels,
+    providers,
+    sandbox,
+    routes,
+    settingFor,
+    factsOf: vendorFacts,
+  }
   const table = createRouteTable(parts)
+  const routesOf = (names: readonly string[], caller = live) =>
+    table.routes(
+      names.map((name) => table.find(name, caller)),
+      caller,
+    )
   const ways = (names: string[], caller = live) =>
-    found(table.routes(names, caller)).routes.map(({ provider, upstreamModel }) => ({
+    found(routesOf(names, caller)).routes.map(({ provider, upstreamModel }) => ({
       provider: provider.id,
       upstreamModel,
     }))
-  return { table, catalog, ways }
+  return { table, catalog, routesOf, ways }
 }
 
 /** Models in the catalog are found synchronously. */
@@ -99,12 +112,12 @@ describe('the routes to a model', () => {
   })
 
   it('name an unknown fallback model', () => {
-    const { table } = tableOf(['openai'])
+    const { routesOf } = tableOf(['openai'])
     for (const [names, param] of [
       [['gpt-9'], 'model'],
       [['gpt-4.1', 'gpt-5', 'gpt-9'], 'models[1]'],
     ] as const) {
-      const error = refusal(() => table.routes(names, live))
+      const error = refusal(() => routesOf(names))
       expect(error).to.include({ status: 404, code: 'model_not_found', param })
     }
   })

@@ -6,7 +6,7 @@ import { callerLeft } from '../../src/core/resilience/deadline.ts'
 import { Ending } from '../../src/core/resilience/ending.ts'
 import { ProviderFailure } from '../../src/core/failure.ts'
 import type { Route } from '../../src/core/route.ts'
-import { contextOf, gatewayWith } from '../support/core-gateway.ts'
+import { contextOf, gatewayWith, inputsOf } from '../support/core-gateway.ts'
 import { callerWith, limitsInMemory } from '../support/limits.ts'
 import { routeOf } from '../support/route.ts'
 
@@ -82,7 +82,10 @@ function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubl
     const ending = new Ending()
     const cache = { recall: sharesAnswers, remember: true, ttlMs: undefined }
     if (leaves) void soon('leaves').then(() => ending.leave(callerLeft()))
-    const answer = gateway.chat({ ...asked, user: question }, contextOf({ caller, ending, cache }))
+    const answer = gateway.chat(
+      inputsOf({ ...asked, user: question }),
+      contextOf({ caller, ending, cache }),
+    )
     return answer.then(
       () => 'answered',
       () => 'refused',
@@ -177,7 +180,7 @@ describe('a stream', () => {
         record: () => (one.isKept ? Promise.resolve() : Promise.reject(new Error('Disk full.'))),
       })
       const ending = new Ending()
-      const { pipe } = await gateway.chatStream(asked, contextOf({ caller, ending }))
+      const { pipe } = await gateway.chatStream(inputsOf(asked), contextOf({ caller, ending }))
       expect(left()[1]).to.equal(99)
       if (one.leaves === 'before') ending.leave(callerLeft())
       const ended = one.taken ? pipe(sink) : undefined
@@ -209,7 +212,7 @@ describe('a stream', () => {
   it('that is not read is recorded when its caller disconnects, and a later reader gets an error', async () => {
     const { gateway, rows } = gatewayWith([routeOf('one', { chat })])
     const ending = new Ending()
-    const { pipe } = await gateway.chatStream(asked, contextOf({ ending }))
+    const { pipe } = await gateway.chatStream(inputsOf(asked), contextOf({ ending }))
     ending.leave(callerLeft())
     await turn()
     expect(rows.map(({ outcome }) => outcome)).to.deep.equal(['cancelled'])
@@ -224,7 +227,7 @@ describe('a stream', () => {
       throw new Error('The disk is full.')
     }
     const { gateway } = gatewayWith([routeOf('one', { chat })], { record })
-    const { pipe } = await gateway.chatStream(asked, contextOf())
+    const { pipe } = await gateway.chatStream(inputsOf(asked), contextOf())
     expect((await pipe(sink)).error).to.include({ code: 'internal_error', status: 500 })
     expect(tries).to.equal(1)
   })

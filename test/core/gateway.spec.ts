@@ -5,10 +5,11 @@ import { ProviderFailure } from '../../src/core/failure.ts'
 import type { ImageAdapter } from '../../src/core/image/image.ts'
 import type { Warning } from '../../src/core/model.ts'
 import type { Route } from '../../src/core/route.ts'
-import { contextOf, gatewayWith } from '../support/core-gateway.ts'
+import { contextOf, gatewayWith, inputsOf } from '../support/core-gateway.ts'
 import { routeOf } from '../support/route.ts'
 
 const request: ChatRequest = { model: 'gpt-4.1', messages: [{ role: 'user', content: 'Hello.' }] }
+const inputs = inputsOf(request)
 const adjusted: Warning = { param: 'seed', requested: 1, applied: null, reason: 'No seeds here.' }
 
 /** A provider that adds its name to `printed` for each request that it writes. */
@@ -45,7 +46,7 @@ describe('the sequence of a call', () => {
   it('writes the request of the vendor only for the route that is tried', async () => {
     const printed: string[] = []
     const { gateway } = gatewayWith([chatRoute('one', printed), chatRoute('two', printed)])
-    await gateway.chat(request, contextOf())
+    await gateway.chat(inputs, contextOf())
     expect(printed).to.deep.equal(['one'])
   })
 
@@ -53,7 +54,7 @@ describe('the sequence of a call', () => {
     const printed: string[] = []
     const routes = [chatRoute('one', printed, { fails: true }), chatRoute('two', printed)]
     const { gateway } = gatewayWith(routes)
-    const { receipt } = await gateway.chat(request, contextOf())
+    const { receipt } = await gateway.chat(inputs, contextOf())
     expect(receipt.provider).to.equal('two')
     expect(printed).to.deep.equal(['one', 'two'])
   })
@@ -61,20 +62,20 @@ describe('the sequence of a call', () => {
   it('writes no request when the answer is cached', async () => {
     const printed: string[] = []
     const { gateway } = gatewayWith([chatRoute('one', printed)])
-    await gateway.chat(request, contextOf())
+    await gateway.chat(inputs, contextOf())
     await remembered()
-    const { receipt } = await gateway.chat(request, contextOf())
+    const { receipt } = await gateway.chat(inputs, contextOf())
     expect(receipt.cache).to.equal('hit')
     expect(printed).to.deep.equal(['one'])
   })
 
   it('never returns an adjusted answer of another caller in strict mode', async () => {
     const { gateway, rows } = gatewayWith([chatRoute('one', [], { warnings: [adjusted] })])
-    const { receipt } = await gateway.chat(request, contextOf())
+    const { receipt } = await gateway.chat(inputs, contextOf())
     expect(receipt.warnings).to.deep.equal([adjusted])
     await remembered()
     const error = await gateway
-      .chat(request, contextOf({ strict: true }))
+      .chat(inputs, contextOf({ strict: true }))
       .catch((thrown: unknown) => thrown)
     expect(error).to.be.instanceOf(GatewayError)
     expect(error).to.include({ code: 'unsupported_parameter', param: 'seed' })
@@ -84,7 +85,7 @@ describe('the sequence of a call', () => {
   it('skips in strict mode a route that would adjust the request', async () => {
     const routes = [chatRoute('one', [], { warnings: [adjusted] }), chatRoute('two', [])]
     const { gateway } = gatewayWith(routes)
-    const { receipt } = await gateway.chat(request, contextOf({ strict: true }))
+    const { receipt } = await gateway.chat(inputs, contextOf({ strict: true }))
     expect(receipt.provider).to.equal('two')
   })
 })
@@ -116,7 +117,7 @@ describe('the input pictures of a call', () => {
         }),
     })
     const error = await gateway
-      .image(asked, contextOf(), { addresses })
+      .image({ ...inputsOf(asked), addresses }, contextOf())
       .catch((thrown: unknown) => thrown)
     expect(error).to.include({ code: 'timeout' })
     expect(reason).to.be.instanceOf(ProviderFailure).with.property('kind', 'timeout')
@@ -133,7 +134,7 @@ describe('the input pictures of a call', () => {
     })
     const many = Array.from({ length: 50 }, () => addresses[0]!)
     const error = await gateway
-      .image(asked, contextOf(), { addresses: many, param: 'messages' })
+      .image({ ...inputsOf(asked), addresses: many, param: 'messages' }, contextOf())
       .catch((thrown: unknown) => thrown)
     expect(error).to.include({ code: 'model_capability_mismatch', param: 'messages' })
     expect(reads).to.equal(0)

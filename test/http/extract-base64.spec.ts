@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import { uncounted } from '../../src/bytes/budget.ts'
 import fc from 'fast-check'
 import { joinPieces } from '../../src/bytes/pieces.ts'
-import { extractBase64, restoreBase64 } from '../../src/http/read-body.ts'
+import { restoreBase64 } from '../../src/core/chat/read-chat.ts'
+import { extractBase64 } from '../../src/http/read-body.ts'
 import { parseBody } from '../../src/http/parse-json.ts'
 
 const long = (fill: number) => Buffer.alloc(15_000, fill).toString('base64')

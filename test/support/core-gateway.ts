@@ -4,11 +4,13 @@ import { createAbandonedCalls, Ending } from '../../src/core/resilience/ending.t
 import { createDeadlines } from '../../src/core/resilience/deadline.ts'
 import { pause } from '../../src/core/resilience/failover.ts'
 import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
+import type { CallInputs, FoundModel } from '../../src/core/model.ts'
 import type { UsageRow } from '../../src/core/receipt.ts'
 import { fingerprintKeyBytes } from '../../src/core/recall/fingerprint.ts'
 import { createDeduplication } from '../../src/core/recall/deduplication.ts'
 import type { CachedAnswer } from '../../src/core/recall/cached-answer.ts'
 import type { Route } from '../../src/core/route.ts'
+import { vendorFacts } from '../../src/providers/index.ts'
 import { modelOf } from './route.ts'
 import { callerOf } from './callers.ts'
 
@@ -33,12 +35,22 @@ export function contextOf(options: Partial<CallContext> = {}): CallContext {
   }
 }
 
+const find = (name: string): FoundModel => {
+  const model = modelOf(name)
+  return { name, model, vendor: vendorFacts(model.row.provider), warnings: [] }
+}
+
+/** The inputs of a call for a request, with its model. */
+export function inputsOf<Request extends { model: string }>(request: Request): CallInputs<Request> {
+  return { request, models: [find(request.model)] }
+}
+
 /**
  * The core alone, with a cache and a ledger that the test can read.
  *
  * @example
  * const { gateway, rows } = gatewayWith([routeOf('one', { chat: adapter })])
- * await gateway.chat({ model: 'gpt-4.1', messages }, contextOf())
+ * await gateway.chat(inputsOf({ model: 'gpt-4.1', messages }), contextOf())
  * expect(rows[0]?.outcome).to.equal('ok')
  */
 export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
@@ -70,6 +82,8 @@ export function corePartsOf(routes: Route[]): GatewayParts {
     admit: async () => ({ limits: () => [], end: () => undefined }),
     recall: () => undefined,
     remember: () => undefined,
+    find,
+    checkPicture: ({ address }) => address,
     routes: () => ({ routes, warnings: [] }),
     orderRoutes: (all) => all,
     failover: {

@@ -173,6 +173,18 @@ describe('a request of the Responses API to a model of OpenAI that was made for 
     expect(sent()).to.have.length(before + 3)
   })
 
+  it('has a price without the adjustments of its translation, also in strict mode', async () => {
+    const request = { ...codex(model), reasoning: { effort: 'minimal' } }
+    const body = { operation: 'createResponse', request }
+    const headers = { 'x-gateway-strict': 'true' }
+    const key = house.gateway.liveKey
+    const response = await house.gateway.post('/v1/prices', body, { key, headers })
+    expect(response.status).to.equal(200)
+    const { routes } = (await response.json()) as { routes: { provider: string; warnings: [] }[] }
+    const [{ provider, warnings }] = routes as [(typeof routes)[0]]
+    expect({ provider, warnings }).to.deep.equal({ provider: 'openai', warnings: [] })
+  })
+
   it('ends with the error of the vendor, and is paid so far', async () => {
     const events = responseEvents(says, { model })
     const cut = events.findIndex((event) => event.includes('output_text.delta')) + 1

@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types.ts'
-import type { Problem, Target, Warning } from '../model.ts'
+import type { CallInputs, Problem, Target, VendorFacts, Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
 import type { Turn } from '../turn.ts'
 import type { ThoughtSeal } from './sealed-thoughts.ts'
@@ -14,7 +14,7 @@ export type ChatCompletion = Omit<Schemas['ChatCompletion'], 'usage' | 'warnings
 
 /** A request in the form of its API, for vendors that have the same API (ARCHITECTURE.md#one-conversation-many-apis). */
 export type NativeRequest = {
-  api: 'messages' | 'responses'
+  api: NonNullable<VendorFacts['nativeApi']>
   /** The members of the request that are in the contract. */
   body: Readonly<Record<string, unknown>>
   /** Headers of the caller for the vendor. */
@@ -33,6 +33,10 @@ export type NativeRequest = {
  * that has its API.
  */
 export type OnlyNative = { providerId?: string; problem: Problem }
+/** A conversation for the core; `native` if the vendor of its model has the API of the caller. */
+export type ChatInputs = CallInputs<ChatRequest> & {
+  native?: Omit<NativeRequest, 'isTranslatable'> | undefined
+}
 /** The answer of a vendor in the form of its API. In a stream, the members of its last event. */
 export type NativeAnswer = Readonly<Record<string, unknown>>
 

@@ -2,7 +2,7 @@ import type { CallContext } from '../caller.ts'
 import { ProviderFailure } from '../failure.ts'
 import { countRequest, type Admit } from '../limits.ts'
 import type { RouteTable } from '../route.ts'
-import type { ChatRequest, NativeRequest } from './chat.ts'
+import type { ChatInputs } from './chat.ts'
 import { checkConversation } from './check.ts'
 import { estimateInput } from './estimate.ts'
 
@@ -21,14 +21,15 @@ const timeoutMs = 5000
  */
 export async function countInput(
   { admit, routes }: Parts,
-  { request, native }: { request: ChatRequest; native?: NativeRequest | undefined },
+  { request, models, native }: ChatInputs,
   { caller, ending, hold }: Context,
 ): Promise<InputCount> {
   checkConversation(request)
   await countRequest(admit, caller)
-  const { routes: able } = await routes([request.model, ...(request.models ?? [])], caller)
+  const { routes: able } = await routes(models, caller)
   const [route] = able
-  const prepared = route?.provider.chat?.prepare(request, route, native)
+  const verbatim = native && { ...native, isTranslatable: true }
+  const prepared = route?.provider.chat?.prepare(request, route, verbatim)
   const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(timeoutMs)])
   const tokens = await prepared?.countInput?.({ signal, hold }).catch(unlessBroken)
   return tokens === undefined

@@ -6,6 +6,7 @@ import { noAdapter, type Route } from '../route.ts'
 import type {
   ChatAnswer,
   ChatCompletion,
+  ChatInputs,
   ChatRequest,
   ChatResult,
   ChatStream,
@@ -40,11 +41,11 @@ type Attempt<T> = (route: Route, turn: ChatTurn) => Promise<T>
 
 /** A conversation with a language model, answered in one piece. */
 export function chatWork(
-  given: ChatRequest,
+  inputs: ChatInputs,
   parts: ChatParts,
-  native?: NativeRequest,
+  strict: boolean,
 ): Work<Whole<ChatResult>, Answered<ChatResult>> {
-  const { request, prepared, steps } = conversation(given, parts, native)
+  const { request, prepared, steps } = conversation(inputs, parts, strict)
   return {
     ...steps,
     ready: prepared,
@@ -102,11 +103,11 @@ type BegunStream = { stream: ChatStream; route: Route; warnings: readonly Warnin
 
 /** A streamed conversation; it cannot fail over after its first event. */
 export function chatStreamWork(
-  given: ChatRequest,
+  inputs: ChatInputs,
   parts: ChatParts,
-  native?: NativeRequest,
+  strict: boolean,
 ): Work<BegunStream, StreamedChat> {
-  const { request, prepared, steps } = conversation(given, parts, native)
+  const { request, prepared, steps } = conversation(inputs, parts, strict)
   return {
     ...steps,
     isShared: false,
@@ -122,13 +123,14 @@ export function chatStreamWork(
   }
 }
 
-function conversation(given: ChatRequest, parts: ChatParts, native: NativeRequest | undefined) {
-  const request = { ...given }
+function conversation({ models, ...inputs }: ChatInputs, parts: ChatParts, strict: boolean) {
+  const request = { ...inputs.request }
+  const native = inputs.native && { ...inputs.native, isTranslatable: !strict }
   const asked: Asked = { request, native, warnings: [] }
   let upperUsage: ((model: Model) => UpperUsage) | undefined
   const steps = {
     modality: 'chat' as const,
-    models: [request.model, ...(request.models ?? [])],
+    models,
     timeoutMs: parts.limits.chatTimeoutMs,
     warnings: [],
     checkRequest: () => checkConversation(request),

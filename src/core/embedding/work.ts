@@ -1,7 +1,7 @@
 import { joinPieces, type Pieces } from '../../bytes/pieces.ts'
 import { deliverWhole, type Answered, type Work } from '../call.ts'
 import type { Whole } from '../receipt.ts'
-import type { Model } from '../model.ts'
+import type { CallInputs, Model } from '../model.ts'
 import type { UpperUsage } from '../money/upper-cost.ts'
 import { checkEmbedding } from './check.ts'
 import { areTokens, type EmbeddingRequest, type EmbeddingResult } from './embedding.ts'
@@ -10,14 +10,14 @@ import { tokensIn, upperEmbeddingUsage } from './usage.ts'
 
 /** The vectors of texts, answered in one piece. */
 export function embeddingWork(
-  request: EmbeddingRequest,
+  { request, models }: CallInputs<EmbeddingRequest>,
   timeoutMs: number,
 ): Work<Whole<EmbeddingResult>, Answered<EmbeddingResult>> {
   const { inputs } = request
   let upperUsage: ((model: Model) => UpperUsage) | undefined
   return {
     modality: 'embedding',
-    models: [request.model],
+    models,
     timeoutMs,
     warnings: [],
     prompt: () => (areTokens(inputs) ? '' : inputs.join('\n')),

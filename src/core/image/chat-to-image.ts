@@ -16,9 +16,6 @@ type ValuesIn<Group, Name> = Group extends { [Key in Name & string]?: infer Valu
 /** The options of all provider groups; the schema of the model's group has been checked already. */
 export type ImageConfig = { [Name in NamesIn<Groups>]?: ValuesIn<Groups, Name> }
 
-/** The name of the schema that checks the `image_config` of a provider group. */
-export type ImageConfigSchema = Extract<keyof Schemas, `ImageConfig${string}`>
-
 /** The most pictures of one request, as in the images API. */
 const imagesMax = 10
 

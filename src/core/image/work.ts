@@ -7,6 +7,7 @@ import {
   makesEmbeddings,
   makesImages,
   withNames,
+  type CallInputs,
   type Model,
   type Problem,
   type Warning,
@@ -28,8 +29,8 @@ import { planImage, requestFor } from './plan.ts'
 import { runImage, type ImageParts } from './run.ts'
 import { exactImageUsage, upperImageUsage } from './usage.ts'
 
-/** Inputs and options of an image request. */
-export type ImageInputs = {
+/** An image request for the core, with its input pictures and options. */
+export type ImageInputs = CallInputs<AskedImage> & {
   /** The input pictures. */
   addresses?: readonly NamedAddress[]
   texts?: ExtractedTexts
@@ -46,8 +47,7 @@ export type ImageInputs = {
 }
 
 type Options = {
-  request: AskedImage
-  inputs: ImageInputs | undefined
+  inputs: ImageInputs
   parts: ImageParts & { readSources: ReadSources; fingerprint: Fingerprint }
   timeoutMs: number
 }
@@ -55,10 +55,10 @@ type Planned = { plan: ImagePlan; warnings: readonly Warning[] }
 
 /** The work of an image request, which is answered in one piece. */
 export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<ImageResult>> {
-  const { parts, timeoutMs } = options
-  const { addresses = [], texts, param = 'images', warnings = [], newCount } = options.inputs ?? {}
-  const { nameOf = (name: string) => name, copies } = options.inputs ?? {}
-  const request: ImageRequest = { ...options.request, sources: [] }
+  const { inputs, parts, timeoutMs } = options
+  const { models, addresses = [], texts, param = 'images', warnings = [], newCount } = inputs
+  const { nameOf = (name: string) => name, copies } = inputs
+  const request: ImageRequest = { ...inputs.request, sources: [] }
   const plans = new Map<Model, Planned>()
 
   const check = (route: Route): Readiness => {
@@ -81,7 +81,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
   }
   return {
     modality: 'image',
-    models: [request.model, ...(request.models ?? [])],
+    models,
     timeoutMs,
     warnings,
     prompt: () => request.prompt,
@@ -163,7 +163,7 @@ function heicProblems(
  * callers. The name of the prompt is left out: it differs between the APIs, and no vendor adjusts it.
  */
 function adjustmentsOf(
-  { request, inputs: { warnings = [], nameOf } = {} }: Options,
+  { inputs: { request, warnings = [], nameOf } }: Options,
   plans: ReadonlyMap<Model, Planned>,
   read: ImageRequest,
 ): object {

@@ -1,19 +1,19 @@
 import { deliverWhole, tryRoutes, type Answered, type Work } from '../call.ts'
 import type { Whole } from '../receipt.ts'
-import { makesModerations } from '../model.ts'
+import { makesModerations, type CallInputs } from '../model.ts'
 import { noUsage } from '../money/price.ts'
 import { noAdapter, type Readiness, type Route } from '../route.ts'
 import type { ModerationInput, ModerationRequest, ModerationResult } from './moderation.ts'
 
 /** The classification of texts and pictures, answered in one piece. Vendors count no tokens of it. */
 export function moderationWork(
-  request: ModerationRequest,
+  { request, models }: CallInputs<ModerationRequest>,
   timeoutMs: number,
 ): Work<Whole<ModerationResult>, Answered<ModerationResult>> {
   const { input } = request
   return {
     modality: 'moderation',
-    models: [request.model],
+    models,
     timeoutMs,
     warnings: [],
     prompt: () => promptOf(input),

@@ -1,26 +1,18 @@
 import type { Answered } from '../../core/call.ts'
+import type { CallContext } from '../../core/caller.ts'
 import type { ChatRequest, ChatResult } from '../../core/chat/chat.ts'
-import { checkConversation, checkedPictures } from '../../core/chat/check.ts'
-import { GatewayError } from '../../core/error.ts'
+import { chatInputs, pictureInputs, readChat } from '../../core/chat/read-chat.ts'
+import { withName } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import {
-  chatToImage,
-  conversationInputs,
-  ignoredFields,
-  ignoredMessages,
-} from '../../core/image/chat-to-image.ts'
-import { noTexts, type CheckPicture } from '../../core/image/image.ts'
-import { makesImages, type Model } from '../../core/model.ts'
+import { given } from '../../core/given.ts'
+import { noTexts } from '../../core/image/image.ts'
 import { noUsage } from '../../core/money/price.ts'
-import type { RouteTable } from '../../core/route.ts'
 import type { ToolContent, ToolHandler } from '../tool.ts'
 import { conversationOf, type OpenPicture } from './input-pictures.ts'
 import type { ReceiptText, ShowPictures } from './results.ts'
 
 type Options = {
   gateway: Gateway
-  routes: Pick<RouteTable, 'peek'>
-  checkPicture: CheckPicture
   show: ShowPictures
   open: OpenPicture
   receiptText: ReceiptText
@@ -28,42 +20,28 @@ type Options = {
 
 /** The tool `chat`: returns text of a language model, or pictures of an image model. */
 export function chat(options: Options): ToolHandler<'chat'> {
-  const { routes } = options
   return async (input, { context }) => {
-    const { model: name, temperature, max_tokens: maxTokens } = input
+    const { model, temperature, max_tokens } = input
     const { messages, nameOf } = await conversationOf(input.messages, context, options.open)
-    const request: ChatRequest = {
-      model: name,
-      messages,
-      ...(temperature === undefined ? {} : { temperature }),
-      ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
-    }
-    const model = routes.peek(name, context.caller)
+    const request = { model, messages, ...given({ temperature, max_tokens }) }
     try {
-      return await answer(request, model, context, options)
+      return await answer(request, context, options)
     } catch (error) {
-      throw error instanceof GatewayError ? error.named(nameOf) : error
+      throw withName(error, nameOf)
     }
   }
 }
 
 async function answer(
-  asked: ChatRequest,
-  model: Model | undefined,
-  given: Parameters<Gateway['chat']>[1],
-  { gateway, checkPicture, show, receiptText }: Options,
+  request: ChatRequest,
+  context: CallContext,
+  { gateway, show, receiptText }: Options,
 ): Promise<readonly ToolContent[]> {
-  const corrected = checkedPictures(asked, noTexts, checkPicture)
-  const request = corrected?.request ?? asked
-  const context = corrected ? { ...given, warnings: corrected.warnings } : given
-  if (model === undefined || !makesImages(model)) {
-    return textOf(await gateway.chat(request, context), receiptText)
-  }
-  checkConversation(request)
-  const warnings = [...ignoredFields(request, {}), ...ignoredMessages(request)]
-  const nameOf = (param: string) => (param === 'prompt' ? 'messages' : param)
-  const inputs = { ...conversationInputs(request), nameOf, warnings }
-  return show(await gateway.image(chatToImage(request, {}), context, inputs), context)
+  const read = readChat(request, { ...context, texts: noTexts }, gateway)
+  const noting = { ...context, warnings: read.warnings }
+  return read.pictureVendor === undefined
+    ? textOf(await gateway.chat(chatInputs(read), noting), receiptText)
+    : show(await gateway.image(pictureInputs(read), noting), context)
 }
 
 /** The answer, followed by a line with model, tokens and cost. */

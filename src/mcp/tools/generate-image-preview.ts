@@ -2,7 +2,6 @@ import type { Gateway } from '../../core/gateway.ts'
 import type { AskedImage } from '../../core/image/image.ts'
 import { given } from '../../core/given.ts'
 import { shapeOfRatio } from '../../core/image/ratio.ts'
-import type { RouteTable } from '../../core/route.ts'
 import { checkFileName, formatOf } from '../file-name.ts'
 import type { ToolHandler } from '../tool.ts'
 import type { Uploads } from '../uploads.ts'
@@ -10,7 +9,6 @@ import type { ShowPictures } from './results.ts'
 
 type Options = {
   gateway: Gateway
-  routes: Pick<RouteTable, 'peek'>
   /** The upload folder; undefined if UPLOAD_DIR is not set. */
   uploads: Uploads | undefined
   show: ShowPictures
@@ -19,17 +17,18 @@ type Options = {
 
 /** The tool `generate-image-preview`: generates a picture, and saves it if UPLOAD_DIR is set. */
 export function generateImagePreview(options: Options): ToolHandler<'generate-image-preview'> {
-  const { gateway, routes, uploads, show, clock } = options
+  const { gateway, uploads, show, clock } = options
   return async ({ prompt, filename, aspect_ratio: ratio }, { context }) => {
     // Fail before the picture is paid for if it cannot be saved.
     if (filename !== undefined) checkFileName(filename)
     await uploads?.checkWritable()
     const name = filename ?? `image-preview-${clock()}.png`
     const outputFormat = uploads === undefined ? undefined : formatOf(name)
-    const request: AskedImage = { model: 'auto', prompt, n: 1, ...given({ outputFormat }) }
-    const model = routes.peek(request.model, context.caller)
-    const shape = ratio === undefined ? {} : shapeOfRatio(ratio, model)
-    const answered = await gateway.image({ ...request, ...shape }, context)
+    const found = gateway.find('auto', context.caller)
+    const shape = ratio === undefined ? {} : shapeOfRatio(ratio, found.model)
+    const settings = { ...given({ outputFormat }), ...shape }
+    const request: AskedImage = { model: found.name, prompt, n: 1, ...settings }
+    const answered = await gateway.image({ request, models: [found] }, context)
     if (uploads === undefined) return show(answered, context, unsaved(filename))
     const lines: string[] = []
     for (const picture of answered.result.pictures) {

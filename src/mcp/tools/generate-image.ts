@@ -2,16 +2,15 @@ import { toolDefaults } from '../../../generated/tools.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import type { AskedImage } from '../../core/image/image.ts'
 import { given } from '../../core/given.ts'
+import type { ImageInputs } from '../../core/image/work.ts'
 import { shapeOfRatio } from '../../core/image/ratio.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
-import type { RouteTable } from '../../core/route.ts'
 import type { ToolHandler } from '../tool.ts'
 import { addressOf, type OpenPicture } from './input-pictures.ts'
 import type { ShowPictures } from './results.ts'
 
 type Options = {
   gateway: Gateway
-  routes: Pick<RouteTable, 'peek'>
   /** The model for calls without input pictures. */
   defaultImageModel: string
   open: OpenPicture
@@ -21,19 +20,21 @@ type Input = Parameters<ToolHandler<'generate-image'>>[0]
 
 /** The tool `generate-image`: generates one to four pictures from a prompt and optional input pictures. */
 export function generateImage(options: Options): ToolHandler<'generate-image'> {
-  const { gateway, routes, defaultImageModel, open, show } = options
+  const { gateway, defaultImageModel, open, show } = options
   return async (input, { context }) => {
     const { prompt, n, images = [], quality, seed, output_format: outputFormat } = input
     // The default model of this tool may not edit pictures; `auto` does.
     const model = input.model ?? (images.length > 0 ? 'auto' : defaultImageModel)
-    const { shape, warnings } = shapeOf(input, routes.peek(model, context.caller))
+    const found = gateway.find(model, context.caller)
+    const { shape, warnings } = shapeOf(input, found.model)
     const settings = given({ quality, seed, outputFormat })
     const request: AskedImage = { model, prompt, n, ...shape, ...settings }
     const named = images.map((one, index) => addressOf(one, `images[${index}]`))
     const addresses = await Promise.all(named.map((one) => open(one, context)))
     const isByRatio = input.size === undefined && input.aspect_ratio !== undefined
-    const inputs = { addresses, warnings, ...(isByRatio ? { nameOf: ratioName } : {}) }
-    return show(await gateway.image(request, context, inputs), context)
+    const inputs: ImageInputs = { request, models: [found], addresses, warnings }
+    if (isByRatio) inputs.nameOf = ratioName
+    return show(await gateway.image(inputs, context), context)
   }
 }
 

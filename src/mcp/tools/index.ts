@@ -1,7 +1,7 @@
 import { toolChecks } from '../../../generated/checks.js'
 import { toolDefaults, tools, type ToolName } from '../../../generated/tools.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import type { CheckPicture, ShrinkPicture } from '../../core/image/image.ts'
+import type { ShrinkPicture } from '../../core/image/image.ts'
 import type { Catalog } from '../../core/model.ts'
 import type { RouteTable } from '../../core/route.ts'
 import type { BoundTool, ToolHandler, ToolsInForce } from '../tool.ts'
@@ -20,7 +20,6 @@ type Options = {
   routes: RouteTable
   uploads: Uploads | undefined
   defaultImageModel: string
-  checkPicture: CheckPicture
   shrink: ShrinkPicture
   limits: { toolInlineImageBytesMax: number }
   /** Tools in addition to the tools of mcp-tools.json. */

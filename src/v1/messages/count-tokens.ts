@@ -9,15 +9,14 @@ export function countMessageTokens(options: MessageOptions): Operation<'countMes
   return async (call) => {
     // A count needs no maximum, but a message does.
     const body = { ...call.body, max_tokens: 1 }
-    const { request, explain, ...read } = readCall({ ...call, body }, options)
-    const native = read.native && { ...read.native, isTranslatable: true }
+    const read = readCall({ ...call, body }, options)
     try {
-      const count = await options.gateway.countInput({ request, native }, call)
+      const count = await options.gateway.countInput(read, call)
       const json: components['schemas']['MessageTokensCount'] = { input_tokens: count.tokens }
       const headers = { 'request-id': call.requestId, ...countHeaders(count) }
       return { status: 200, headers, json }
     } catch (thrown) {
-      throw thrown instanceof GatewayError ? explain(thrown) : thrown
+      throw thrown instanceof GatewayError ? read.explain(thrown) : thrown
     }
   }
 }

@@ -1,21 +1,18 @@
 import type { components } from '../../../generated/types.ts'
-import type { ChatRequest, ChatResult, NativeRequest } from '../../core/chat/chat.ts'
-import { checkedPictures } from '../../core/chat/check.ts'
+import type { ChatRequest, ChatResult } from '../../core/chat/chat.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
 import { estimateInput } from '../../core/chat/estimate.ts'
+import { languageModels, readTranslated, type ReadTranslated } from '../../core/chat/read-chat.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import type { StreamedChat, StreamOutcome } from '../../core/chat/stream.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import { noTexts, type CheckPicture } from '../../core/image/image.ts'
-import { makesImages, withNames, type Model, type Warning } from '../../core/model.ts'
+import { withNames } from '../../core/model.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
-import { refusalOf, type RouteTable } from '../../core/route.ts'
 import type { Answer } from '../../http/answer.ts'
 import { messageErrorBody } from '../../http/message-error.ts'
 import { contextOf, type Operation, type OperationCall } from '../../http/operation.ts'
-import { restoreBase64 } from '../../http/read-body.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
 import {
   blocksOf,
@@ -26,29 +23,22 @@ import {
   type MessageWriter,
 } from './events.ts'
 import { asTooLong } from './too-long.ts'
-import { nativeBody, readRequest, type ReadRequest } from './request.ts'
+import { nativeBody, readRequest } from './request.ts'
 import { messageUsage, tokenCounts } from './usage.ts'
 
 type Schemas = components['schemas']
-export type MessageOptions = {
-  gateway: Gateway
-  routes: Pick<RouteTable, 'peek'>
-  checkPicture: CheckPicture
-  /** The API of the gateway that the vendor with this id has too. */
-  nativeApi: (providerId: string) => NativeRequest['api'] | undefined
-  sealOf: (accountId: string) => ThoughtSeal
-}
+export type MessageOptions = { gateway: Gateway; sealOf: (accountId: string) => ThoughtSeal }
 
 /** POST /v1/messages */
 export function createMessage(options: MessageOptions): Operation<'createMessage'> {
   const { gateway } = options
   return async (call) => {
-    const { asked, request, warnings, nameOf, explain, ...read } = readCall(call, options)
+    const read = readCall(call, options)
+    const { request, warnings, nameOf, explain } = read
     const context = contextOf(call, 'messages', warnings)
-    const native = read.native && { ...read.native, isTranslatable: !context.strict }
     const { requestId } = call
     const writer = messageWriter({
-      showsThinking: showsThinking(asked.thinking),
+      showsThinking: showsThinking(call.body.thinking),
       seal: options.sealOf(call.caller.accountId),
       hold: call.hold,
       callId: (index) => `toolu_${requestId.slice(4)}_${index}`,
@@ -56,9 +46,9 @@ export function createMessage(options: MessageOptions): Operation<'createMessage
     const replying = { requestId, writer, nameOf, explain }
     try {
       if (request.stream === true) {
-        return streamed(await gateway.chatStream(request, context, native), request, replying)
+        return streamed(await gateway.chatStream(read, context), request, replying)
       }
-      const { result, usage = noUsage, receipt } = await gateway.chat(request, context, native)
+      const { result, usage = noUsage, receipt } = await gateway.chat(read, context)
       const json: Schemas['Message'] = {
         ...identityOf(requestId, receipt),
         ...answered(result, writer),
@@ -98,61 +88,28 @@ function betasOf(header: string | string[] | undefined): Record<string, string> 
   return kept.length === 0 ? {} : { 'anthropic-beta': kept.join(',') }
 }
 
-type AskedCall = Pick<
-  OperationCall<'createMessage'>,
-  'body' | 'caller' | 'hold' | 'texts' | 'request'
->
-type ReadCall = Pick<ReadRequest, 'request' | 'nameOf'> & {
-  asked: Schemas['CreateMessageRequest']
-  /** The adjustments so far; undefined if there are none. */
-  warnings: Warning[] | undefined
-  /** The request as it came, if the vendor of its model has this API. */
-  native: Omit<NativeRequest, 'isTranslatable'> | undefined
+type Call = Pick<OperationCall<'createMessage'>, 'body' | 'caller' | 'hold' | 'texts' | 'request'>
+type ReadCall = ReadTranslated & {
   /** An error with the names and words of Anthropic's API. */
   explain: (error: GatewayError) => GatewayError
 }
 
 /** Reads a request, for the call itself, its price and its tokens. Throws a GatewayError. */
-export function readCall(call: AskedCall, options: Omit<MessageOptions, 'gateway'>): ReadCall {
-  const asked = restoreBase64(call.body, call.texts, call.hold)
-  // A request for an unknown model goes to the gateway, which refuses and counts it.
-  const model = options.routes.peek(asked.model, call.caller)
-  refusePictureModel(model)
-  const seal = options.sealOf(call.caller.accountId)
-  const read = readRequest(asked, model, seal)
-  const { lost, only, nameOf } = read
-  const corrected = pictureChecked(read, options.checkPicture)
-  const { request } = corrected ?? read
-  const isNative =
-    (!corrected || only) && model && options.nativeApi(model.row.provider) === 'messages'
-  if (only && model && !isNative) throw refusalOf([only.problem]).named(nameOf)
-  const warnings = [...read.warnings, ...(corrected?.warnings ?? []), ...(isNative ? [] : lost)]
-  const headers = betasOf(call.request.headers['anthropic-beta'])
-  return {
-    asked,
-    request,
-    warnings: warnings.length === 0 ? undefined : warnings,
-    native: isNative
-      ? { api: 'messages', body: nativeBody(asked), headers, seal, lost, only }
-      : undefined,
-    nameOf,
-    explain: (error) => asTooLong(error.named(nameOf), request, model),
-  }
+export function readCall(call: Call, { gateway, sealOf }: MessageOptions): ReadCall {
+  const { body, caller, request } = call
+  const models = languageModels({ model: body.model }, { ...gateway, caller }, forPictures)
+  const [{ model }] = models
+  const seal = sealOf(caller.accountId)
+  const headers = betasOf(request.headers['anthropic-beta'])
+  const native = { api: 'messages', headers, seal, bodyOf: () => nativeBody(body) } as const
+  const translated = readRequest(body, model, seal)
+  const read = readTranslated(translated, { ...call, models }, native, gateway)
+  const { nameOf } = read
+  return { ...read, explain: (error) => asTooLong(error.named(nameOf), read.request, model) }
 }
 
-function refusePictureModel(model: Model | undefined): void {
-  if (model === undefined || !makesImages(model)) return
-  const text = `${model.row.id} makes pictures, for which Anthropic's API has no form. Use POST /v1/images/generations or POST /v1/chat/completions.`
-  throw new GatewayError('model_capability_mismatch', text, { param: 'model' })
-}
-
-function pictureChecked({ request, nameOf }: ReadRequest, check: CheckPicture) {
-  try {
-    return checkedPictures(request, noTexts, check)
-  } catch (thrown) {
-    throw thrown instanceof GatewayError ? thrown.named(nameOf) : thrown
-  }
-}
+const forPictures = (id: string) =>
+  `${id} makes pictures, for which Anthropic's API has no form. Use POST /v1/images/generations or POST /v1/chat/completions.`
 
 /** Clients that did not ask for thinking may expect the text in the first block. */
 function showsThinking(thinking: Schemas['CreateMessageRequest']['thinking']): boolean {

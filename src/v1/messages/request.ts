@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { bodyMembers } from '../../../generated/operations.ts'
 import type { components } from '../../../generated/types.ts'
-import type { ChatRequest, OnlyNative, ReasoningEffort } from '../../core/chat/chat.ts'
-import { withoutEmpty } from '../../core/chat/default-values.ts'
+import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
+import type { TranslatedChat } from '../../core/chat/read-chat.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { GatewayError } from '../../core/error.ts'
 import { given } from '../../core/given.ts'
@@ -14,24 +14,12 @@ import { limitedTools, readSearch, type ReadSearch } from './search.ts'
 
 type Schemas = components['schemas']
 type Asked = Schemas['CreateMessageRequest']
-/** A Messages request in canonical form. */
-export type ReadRequest = {
-  request: ChatRequest
-  warnings: Warning[]
-  /** What only a translated request loses. */
-  lost: Warning[]
-  /** Absent for a request that can be translated. */
-  only: OnlyNative | undefined
-  /** Maps a parameter of the canonical request to the caller's name for it. */
-  nameOf: (param: string) => string
-}
-
 /** Translates a Messages request (docs/messages.md#fields). Throws a GatewayError. */
 export function readRequest(
   asked: Asked,
   model: Model | undefined,
   seal: ThoughtSeal,
-): ReadRequest {
+): TranslatedChat {
   refuseVendorFields(asked)
   const conversation = readConversation(asked, seal)
   const { warnings, lost } = ignoredFields(asked)
@@ -60,7 +48,7 @@ export function readRequest(
   }
   const only = tools.find((tool) => tool.only !== undefined)?.only
   const nameOf = naming(conversation, search)
-  return { request: withoutEmpty(request), warnings, lost, only, nameOf }
+  return { request, warnings, lost, only, nameOf }
 }
 
 /** Fields that change what the model can do, so that a call without them would be a different call. */
@@ -82,7 +70,7 @@ function refuseVendorFields(asked: Asked): void {
 
 const known: ReadonlySet<string> = new Set<string>(bodyMembers.createMessage)
 
-function ignoredFields(asked: Asked): Pick<ReadRequest, 'warnings' | 'lost'> {
+function ignoredFields(asked: Asked): Pick<TranslatedChat, 'warnings' | 'lost'> {
   const { top_k: topK, speed, service_tier: tier, context_management: management } = asked
   const [warnings, lost]: [Warning[], Warning[]] = [[], []]
   if (topK !== undefined)
@@ -200,7 +188,7 @@ const searchMembers: Readonly<Record<string, string>> = {
   '.max_searches': '.max_uses',
 }
 
-function naming({ places }: Conversation, search: ReadSearch): ReadRequest['nameOf'] {
+function naming({ places }: Conversation, search: ReadSearch): TranslatedChat['nameOf'] {
   const names = {
     message: (index: number) => places[index] ?? 'messages',
     tool: (index: number, rest: string) => {

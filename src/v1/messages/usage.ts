@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { Usage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
-import { costFields } from '../cost-fields.ts'
+import { costFields } from '../../http/receipt-headers.ts'
 
 type Schemas = components['schemas']
 

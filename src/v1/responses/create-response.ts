@@ -2,16 +2,16 @@ import type { Answered } from '../../core/call.ts'
 import type { CallContext } from '../../core/caller.ts'
 import type { ChatResult, EventSink } from '../../core/chat/chat.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
+import { restoreBase64 } from '../../core/chat/read-chat.ts'
 import type { StreamedChat } from '../../core/chat/stream.ts'
 import { GatewayError, withName } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import { withNames } from '../../core/model.ts'
+import { withNames, type FoundModels } from '../../core/model.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import type { Answer } from '../../http/answer.ts'
 import { contextOf, type Operation, type OperationCall } from '../../http/operation.ts'
-import { restoreBase64 } from '../../http/read-body.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
 import { inBackground, type OnBegun } from './background.ts'
 import type { History } from './history.ts'
@@ -19,10 +19,9 @@ import { hostedImages, type Followed, type Following } from './hosted-images.ts'
 import type { Emit } from './item.ts'
 import { collectOutput, nativeOutput, type Ended, type Output } from './output.ts'
 import { readCall, type ReadOptions } from './read-call.ts'
-import type { ReadRequest } from './request.ts'
 import { beginResponse, endResponse, failureForm, type ModelResponse } from './response.ts'
 
-type Options = ReadOptions & { gateway: Gateway; backgroundCalls: BackgroundCalls }
+type Options = ReadOptions & { backgroundCalls: BackgroundCalls }
 type Call = OperationCall<'createResponse'>
 
 /** POST /v1/responses (docs/behaviour.md#responses). */
@@ -38,7 +37,8 @@ export async function answer(call: Call, options: Options, onBegun?: OnBegun): P
   const { gateway, sealOf, clock } = options
   const { body, caller, texts, requestId } = call
   const seal = sealOf(caller.accountId)
-  const { history, asked, given, request, ...read } = await readCall(call, options)
+  const read = await readCall(call, options)
+  const { history, draft, tools, nameOf, models } = read
   const suffix = requestId.slice(requestId.indexOf('_') + 1)
   const createdAt = Math.floor(clock() / 1000)
   const begin = (model: string) =>
@@ -49,7 +49,8 @@ export async function answer(call: Call, options: Options, onBegun?: OnBegun): P
       isStored: history.stores,
     })
   const replying: Omit<Replying, 'following'> = {
-    asked,
+    nameOf,
+    models,
     gateway,
     keep: history.keep,
     clock,
@@ -57,8 +58,8 @@ export async function answer(call: Call, options: Options, onBegun?: OnBegun): P
     output: (emit) =>
       collectOutput({
         suffix,
-        tools: asked.tools,
-        compacts: asked.compacts,
+        tools,
+        compacts: read.compacts,
         showsSources: body.include?.includes('web_search_call.action.sources') === true,
         seal: seal.close,
         emit,
@@ -68,30 +69,29 @@ export async function answer(call: Call, options: Options, onBegun?: OnBegun): P
   let following: Following | undefined
   try {
     const images = await hostedImages(
-      asked.tools.images(),
-      { request: given, context: contextOf(call, 'responses') },
-      { gateway, texts, callsMax: body.max_tool_calls, nameOf: asked.nameOf, clock },
+      tools.images(),
+      { request: draft, context: contextOf(call, 'responses') },
+      { gateway, texts, callsMax: body.max_tool_calls, nameOf, clock },
     )
-    const adjusted = [...read.warnings, ...images.warnings]
+    const adjusted = [...(read.warnings ?? []), ...images.warnings]
     const context: CallContext = {
       ...contextOf(call, 'responses', adjusted.length > 0 ? adjusted : undefined),
       begin: onBegun && (({ modelId, endsAt }) => onBegun(begin(modelId), history, endsAt)),
     }
-    following = images.begin({ request, context })
-    const native = read.native && { ...read.native, isTranslatable: !context.strict }
+    following = images.begin({ request: read.request, context })
     const answering = { ...replying, following }
-    if (request.stream !== true) {
-      return await whole(await gateway.chat(request, context, native), answering)
-    }
-    return streamed(await gateway.chatStream(request, context, native), answering)
+    if (read.request.stream !== true)
+      return await whole(await gateway.chat(read, context), answering)
+    return streamed(await gateway.chatStream(read, context), answering)
   } catch (thrown) {
     following?.close()
-    throw withName(thrown, asked.nameOf)
+    throw withName(thrown, nameOf)
   }
 }
 
 type Replying = Pick<History, 'keep'> & {
-  asked: ReadRequest
+  nameOf: (param: string) => string
+  models: FoundModels
   gateway: Pick<Gateway, 'chat' | 'chatStream'>
   /** What follows the first answer of the model. */
   following: Following
@@ -102,7 +102,7 @@ type Replying = Pick<History, 'keep'> & {
 
 async function whole(
   first: Answered<ChatResult>,
-  { asked, gateway, following, keep, begin, output, clock }: Replying,
+  { nameOf, models, gateway, following, keep, begin, output, clock }: Replying,
 ): Promise<Answer> {
   const answer = output(() => {})
   const read = ({ result, usage = noUsage, receipt }: Answered<ChatResult>) => {
@@ -114,21 +114,21 @@ async function whole(
   const { receipt: own, ...used } = await following.follow({
     answer,
     first: read(first),
-    ask: async (...next) => {
-      const made = await gateway.chat(...next)
+    ask: async (request, context) => {
+      const made = await gateway.chat({ request, models }, context)
       return { read: async () => read(made) }
     },
     flush: () => {},
   })
   following.close()
-  const receipt = renamed(own, asked)
+  const receipt = renamed(own, nameOf)
   const completedAt = Math.floor(clock() / 1000)
   const end = { ended: answer.end(), completedAt, receipt, ...used }
   const json = await keep(endResponse(begin(receipt), end))
   return { status: 200, headers: receiptHeaders(receipt), json }
 }
 
-function renamed(receipt: Receipt, { nameOf }: ReadRequest): Receipt {
+function renamed(receipt: Receipt, nameOf: Replying['nameOf']): Receipt {
   const { warnings } = receipt
   return warnings.length === 0 ? receipt : { ...receipt, warnings: withNames(warnings, nameOf) }
 }
@@ -136,7 +136,7 @@ function renamed(receipt: Receipt, { nameOf }: ReadRequest): Receipt {
 /** Translates a stream to the events of a response. */
 function streamed(
   first: StreamedChat,
-  { asked, gateway, following, keep, begin, output, clock }: Replying,
+  { nameOf, models, gateway, following, keep, begin, output, clock }: Replying,
 ): Answer {
   const { receipt } = first
   let isBroken = false
@@ -177,11 +177,17 @@ function streamed(
               return taken()
             })
           : numberingSink(sink, () => number++)
-      const outcome = await streamedAnswer(first, reading, { answer, gateway, following, flush })
+      const outcome = await streamedAnswer(first, reading, {
+        answer,
+        models,
+        gateway,
+        following,
+        flush,
+      })
       const completedAt = Math.floor(clock() / 1000)
       if (!(outcome instanceof GatewayError)) {
         const { receipt: own, ...used } = outcome
-        const end = { completedAt, receipt: renamed(own, asked), ...used }
+        const end = { completedAt, receipt: renamed(own, nameOf), ...used }
         // Clients continue a conversation as soon as they have the last event.
         const whole = await keep(endResponse(response, end))
         write(whole.status === 'completed' ? 'response.completed' : 'response.incomplete', {
@@ -189,7 +195,7 @@ function streamed(
         })
       } else {
         isBroken = true
-        const error = failureForm(outcome.named(asked.nameOf))
+        const error = failureForm(outcome.named(nameOf))
         // Some clients read only the first event, and Codex only the second.
         write('error', { ...error, param: null })
         write('response.failed', { response: { ...response, status: 'failed', error } })
@@ -210,13 +216,16 @@ function numberingSink({ onDrain, write }: EventSink, next: () => number): Event
   }
 }
 
-type Streaming = Pick<Replying, 'gateway' | 'following'> & { answer: Output; flush: () => void }
+type Streaming = Pick<Replying, 'gateway' | 'following' | 'models'> & {
+  answer: Output
+  flush: () => void
+}
 
 /** Reads all answers of the model to the output, and ends it; a failure becomes the result. */
 async function streamedAnswer(
   first: StreamedChat,
   sink: EventSink,
-  { answer, gateway, following, flush }: Streaming,
+  { answer, models, gateway, following, flush }: Streaming,
 ): Promise<(Followed & { ended: Ended }) | GatewayError> {
   const read = async ({ pipe }: StreamedChat) => {
     const outcome = await pipe(sink)
@@ -230,8 +239,8 @@ async function streamedAnswer(
     const followed = await following.follow({
       answer,
       first: await read(first),
-      ask: async (...next) => {
-        const begun = await gateway.chatStream(...next)
+      ask: async (request, context) => {
+        const begun = await gateway.chatStream({ request, models }, context)
         return { read: () => read(begun) }
       },
       flush,

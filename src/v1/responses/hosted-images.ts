@@ -31,7 +31,7 @@ type AskModel = (
 const imagesMax = 8
 
 type Options = {
-  gateway: Pick<Gateway, 'image' | 'quoteImage' | 'deadline'>
+  gateway: Pick<Gateway, 'find' | 'image' | 'quoteImage' | 'deadline'>
   texts: ExtractedTexts
   /** The most images that the caller wants. */
   callsMax: number | null | undefined

@@ -55,8 +55,8 @@ export function imageMaker(options: Options): ImageMaker {
   let latest: Picture | undefined
 
   const make = async (wish: Wish, context: CallContext) => {
-    const inputs = { ...inputsOf(wish, latest, { tool, texts }), nameOf: tool.nameOf, copies }
-    const made = await gateway.image(tool.requestFor(wish), context, inputs)
+    const sources = { ...sourcesOf(wish, latest, { tool, texts }), nameOf: tool.nameOf, copies }
+    const made = await gateway.image({ ...tool.requestFor(wish), ...sources }, context)
     receipts.push(made.receipt)
     usage = addUsage(usage, made.usage ?? noUsage)
     const { pictures, ...about } = { ...made.result, prompt: wish.prompt }
@@ -143,11 +143,11 @@ function formOf(picture: Picture, { quality, background, prompt }: About, hold: 
 }
 
 /** The images to edit: the latest of this response, or the last of the conversation. */
-function inputsOf(
+function sourcesOf(
   { isEdit }: Wish,
   latest: Picture | undefined,
   { tool, texts }: Pick<Options, 'tool' | 'texts'>,
-): ImageInputs {
+): Pick<ImageInputs, 'addresses' | 'texts'> {
   if (!isEdit) return {}
   if (latest === undefined) return { addresses: tool.shown, texts }
   const ticket = randomUUID()

@@ -4,8 +4,8 @@ import { GatewayError, withName } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import { conversationImages } from '../../core/image/chat-to-image.ts'
 import type { AskedImage, NamedAddress } from '../../core/image/image.ts'
-import { dropped, type Warning } from '../../core/model.ts'
-import { imageRequest } from '../image-request.ts'
+import { dropped, type CallInputs, type FoundModels, type Warning } from '../../core/model.ts'
+import { imageRequest } from '../create-image.ts'
 import { unsent } from '../native-only.ts'
 import { defaultImageModel, type ImageTool } from './tools.ts'
 
@@ -22,7 +22,7 @@ export type CheckedTool = {
   warnings: readonly Warning[]
   /** The parameter of a setting that has this name in the images API. */
   nameOf: (name: string) => string
-  requestFor(wish: Wish): AskedImage
+  requestFor(wish: Wish): CallInputs<AskedImage>
   /** Whether each call is an edit; undefined if the model decides. */
   isEdit: boolean | undefined
 }
@@ -32,7 +32,7 @@ type Options = {
   /** The conversation, whose large images may be placeholders. */
   request: ChatRequest
   context: CallContext
-  gateway: Pick<Gateway, 'quoteImage'>
+  gateway: Pick<Gateway, 'find' | 'quoteImage'>
 }
 
 /**
@@ -52,13 +52,16 @@ export async function checkImageTool(options: Options): Promise<CheckedTool> {
   const { settings, warnings: ignored } = readSettings(tool.settings, param)
   const nameOf = (name: string) =>
     name === 'model' || name in tool.settings ? `${param}.${name}` : param
-  const requestFor = (wish: Wish): AskedImage => {
+  const models: FoundModels = [gateway.find(settings.model, context.caller)]
+  const requestFor: CheckedTool['requestFor'] = (wish) => {
     const { user = null } = request
     const edit = wish.isEdit ? { input_fidelity: fidelity } : {}
-    return imageRequest({ ...settings, ...edit, prompt: wish.prompt, n: 1, user })
+    const body = { ...settings, ...edit, prompt: wish.prompt, n: 1, user }
+    return { request: imageRequest(body), models }
   }
-  const inputs = { nameOf, param: 'action', ...(isEdit ? { addresses: shown } : {}) }
-  const quoting = gateway.quoteImage(requestFor({ prompt: anyPrompt, isEdit }), context, inputs)
+  const sources = { nameOf, param: 'action', ...(isEdit ? { addresses: shown } : {}) }
+  const inputs = { ...requestFor({ prompt: anyPrompt, isEdit }), ...sources }
+  const quoting = gateway.quoteImage(inputs, context)
   const { warnings } = await quoting.catch((error: unknown) => {
     throw withName(error, nameOnce(nameOf))
   })

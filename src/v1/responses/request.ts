@@ -1,6 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import { bodyMembers } from '../../../generated/operations.ts'
-import type { ChatRequest, OnlyNative } from '../../core/chat/chat.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { TranslatedChat } from '../../core/chat/read-chat.ts'
 import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
 import { given } from '../../core/given.ts'
@@ -21,18 +22,10 @@ export type ItemsRequest = Omit<ResponseRequest, 'input'> & {
 }
 
 /** A request in the canonical form. */
-export type ReadRequest = {
-  request: ChatRequest
+export type ReadRequest = TranslatedChat & {
   tools: Tools
-  warnings: Warning[]
-  /** What is lost when the request is translated. */
-  lost: Warning[]
-  /** Absent for a request that can be translated. */
-  only: OnlyNative | undefined
   /** Whether the answer is a compaction of the conversation. */
   compacts: boolean
-  /** The caller's name for a parameter of the canonical request. */
-  nameOf: (param: string) => string
 }
 
 type Options = Pick<ItemOptions, 'open'> & Omit<ToolOptions, 'warnings' | 'lost'>

@@ -2,7 +2,7 @@ import type { components } from '../../../generated/types.ts'
 import type { GatewayError } from '../../core/error.ts'
 import { noUsage, type Usage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
-import { costFields } from '../cost-fields.ts'
+import { costFields } from '../../http/receipt-headers.ts'
 import type { Ended } from './output.ts'
 import type { ResponseRequest } from './request.ts'
 

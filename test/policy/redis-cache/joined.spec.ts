@@ -5,7 +5,7 @@ import { ProviderFailure } from '../../../src/core/failure.ts'
 import type { ChatTurn } from '../../../src/core/chat/chat.ts'
 import { fingerprintKeyBytes } from '../../../src/core/recall/fingerprint.ts'
 import { createDeduplication } from '../../../src/core/recall/deduplication.ts'
-import { contextOf, gatewayWith } from '../../support/core-gateway.ts'
+import { contextOf, gatewayWith, inputsOf } from '../../support/core-gateway.ts'
 import { togetherInRedis, type TestProcess, type Together } from '../../support/redis-caches.ts'
 import { routeOf } from '../../support/route.ts'
 import { programPath } from '../../support/program-path.ts'
@@ -51,7 +51,8 @@ describe('identical calls of several processes, combined through Redis', () => {
     call = async (process, { question = 'Hello.', ending = new Ending() } = {}) => {
       const messages = [{ role: 'user' as const, content: question }]
       const context = contextOf({ ending })
-      const answer = await gateways[process]!.chat({ model: 'gpt-4.1', messages }, context)
+      const inputs = inputsOf({ model: 'gpt-4.1', messages })
+      const answer = await gateways[process]!.chat(inputs, context)
       return answer.result.completion.choices[0]!.message.content!.trim()
     }
   }
