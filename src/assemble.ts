@@ -73,7 +73,6 @@ export type AssembleOptions = {
   publicNet?: PublicNet
   /** Tools in addition to the tools of mcp-tools.json. */
   moreTools?: readonly BoundTool[]
-  /** Called when the port closes. */
   onPortClosed?: () => void
   worker?: WorkerParts | undefined
   /** Forces garbage collections; absent where Node does not expose them. */

@@ -75,7 +75,6 @@ async function membersOf(db: Kysely<Tables>, ids: readonly string[]) {
   return countsOf(rows)
 }
 
-/** Counts active API keys. */
 async function keysOf(db: Kysely<Tables>, ids: readonly string[], now: number) {
   const rows = await inState(db.selectFrom('api_keys'), 'active', now)
     .select((one) => ['account_id', one.fn.countAll<number>().as('count')] as const)

@@ -35,7 +35,6 @@ type Filter = {
   by?: string | undefined
 }
 
-/** An event with the current names of its actor and target. */
 type NamedRow = Tables['audit_events'] & { by_name: string | null; target_name: string | null }
 
 export type Audit = {

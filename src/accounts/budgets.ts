@@ -107,7 +107,6 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
   }
 }
 
-/** The budgets that limit a caller's calls. */
 function ownersOf({ accountId, allowances }: Caller): BudgetOwner[] {
   return allowances.flatMap(({ ownerId, budget }) =>
     budget === null ? [] : [{ accountId, ownerId, budget }],

@@ -13,7 +13,6 @@ type Schemas = components['schemas']
 type UsedKey = Schemas['UsedKey']
 type Reader = Pick<Caller, 'accountId' | 'keyId' | 'scopes' | 'person'>
 
-/** Lists of connected tool clients and refused attempts, limited to what the caller may see. */
 export type ConnectionLists = {
   clients(by: Reader, page: PageRequest): Promise<Page<Schemas['ToolClient']>>
   attempts(by: Reader, page: PageRequest): Promise<Page<Schemas['RefusedAttempt']>>

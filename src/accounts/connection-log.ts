@@ -9,7 +9,6 @@ import { sweepAgain } from './sweep.ts'
 
 /** Connected clients and refused attempts, kept in memory and written in batches. */
 export type KeptConnectionLog = ConnectionLog & {
-  /** Writes all pending rows. */
   settle(): Promise<void>
   /** Writes all pending rows and stops the timer. */
   close(): Promise<void>

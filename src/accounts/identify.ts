@@ -39,7 +39,6 @@ type Options = {
   onUse: (keyId: string) => void
 }
 
-/** Identifies callers by their keys, with a cache. */
 export type KeyCache = {
   identify: Identify
   /** Removes callers from the cache; the store is read at their next use. */
@@ -184,7 +183,6 @@ function revoked(kind: ApiKeysTable['kind'] = 'key'): GatewayError {
   return connectionOver()
 }
 
-/** The error for an expired key, by its kind. */
 const expiry: Record<ApiKeysTable['kind'], () => GatewayError> = {
   key: expired,
   session: sessionKeyOver,

@@ -6,7 +6,6 @@ import { isInName } from './list-page.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 
-/** The filter of a list of keys. */
 export type KeyFilter = {
   /** Undefined for the keys of all accounts. */
   accountId?: string

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Store } from '../storage/store.ts'
 
-/** Records when keys were last used. */
 export type LastUse = {
   /** Records a use of a key now. */
   note(keyId: string): void

@@ -6,7 +6,6 @@ import type { AccountsTable, Tables } from '../storage/tables.ts'
 import { allowanceOf, unlimited } from './allowance.ts'
 import { scopesOf } from './role.ts'
 
-/** An account of a person, and their role in it. */
 export type Membership = { account: AccountsTable; role: Role; joinedAt: number }
 
 /** The accounts of a person in the order of joining. */
@@ -55,10 +54,7 @@ export function actingFor(
   return callerOf(person, { account, role: actingRole(first, isOperator), isOperator })
 }
 
-/**
- * The caller of a signed-in person, acting for another account as a member or as an operator. Throws
- * `not_found`.
- */
+/** The caller, acting for another account as a member or an operator. Throws `not_found`. */
 export async function accountToActFor(
   db: Kysely<Tables>,
   caller: PersonCaller,

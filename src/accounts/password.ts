@@ -6,8 +6,7 @@ export type Passwords = {
   /** The hash of a password as a PHC string. Throws `overloaded` when the queue is full. */
   hash(password: string): Promise<string>
   /**
-   * Whether a password matches a stored hash. Without a hash the result is false after the same time.
-   * Throws `overloaded`.
+   * Whether a password matches a hash; false after the same time without one. Throws `overloaded`.
    */
   matches(password: string, stored: string | undefined): Promise<boolean>
   /** Whether a hash was made with parameters that differ from the current ones. */

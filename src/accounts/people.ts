@@ -14,7 +14,6 @@ import { endOtherSessions } from './sessions.ts'
 
 type Person = components['schemas']['Person']
 
-/** The data of a new person. */
 export type NewPerson = { email: string; name: string; password: string }
 
 type Options = {

@@ -27,7 +27,6 @@ type AskedReservation = {
 type Reservations = {
   /** Returns for each request whether it was granted: its windows exist and have enough money left. */
   grant(asked: readonly AskedReservation[]): Promise<readonly boolean[]>
-  /** Ends reservations of requests. */
   end(requestIds: readonly string[]): Promise<readonly void[]>
 }
 

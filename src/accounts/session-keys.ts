@@ -120,8 +120,8 @@ function ending(transaction: Transaction<Tables>, personId: string, now: number)
 }
 
 /**
- * Reads the member in the transaction, so that a person removed in the meantime gets no key. Operators who
- * are not members get no key.
+ * Reads the member in the transaction, so that a person removed in the meantime gets no key.
+ * Operators who are not members get no key.
  */
 async function memberOf(
   transaction: Transaction<Tables>,
@@ -156,10 +156,7 @@ async function endOfSession(
   throw new GatewayError('invalid_session', 'This session has ended. Sign in again.')
 }
 
-/**
- * The limits and the usage counter of the person's previous key, even if that key was revoked: revoking a key
- * does not reset them.
- */
+/** The limits and counter of the person's previous key, which a revocation does not reset. */
 async function boundsOfPerson(
   transaction: Transaction<Tables>,
   { accountId, person }: PersonCaller,

@@ -45,7 +45,6 @@ export type Sessions = {
   identify(token: string): Promise<PersonCaller>
   /** The person as a caller for another of their accounts, or for any if an operator. Throws `not_found`. */
   actFor(caller: PersonCaller, accountId: string): Promise<Caller>
-  /** The caller's current session. */
   current(caller: PersonCaller): Promise<Session>
   list(caller: PersonCaller, page: PageRequest): Promise<Page<Session>>
   /** Ends one of a person's sessions. Throws `not_found`. */

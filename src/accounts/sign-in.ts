@@ -15,7 +15,6 @@ import { assertSetUpLink, useSetUpLink } from './set-up-link.ts'
 /** The origin of a request without a session; `origin` is the value that attempts are counted by. */
 export type AnonymousClient = Visitor & { origin: string }
 
-/** A session, with the token for its cookie. */
 export type SignInResult = Pick<BegunSession, 'token' | 'ageSeconds'> & {
   signedIn: components['schemas']['SignedIn']
 }

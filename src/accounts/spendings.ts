@@ -7,7 +7,6 @@ import type { BudgetWindowsTable, Tables } from '../storage/tables.ts'
 
 type BudgetState = components['schemas']['BudgetState']
 
-/** An account or key with a budget. */
 export type BudgetOwner = {
   accountId: string
   /** The id of the account, or of one of its keys. */
@@ -15,7 +14,6 @@ export type BudgetOwner = {
   budget: SpendingLimit
 }
 
-/** A budget owner with one period of its budget. */
 export type OwnedWindow = BudgetOwner & { window: BudgetWindow }
 /** A window with the money spent and held in it. */
 export type Spending = OwnedWindow & { spent: number; reserved: number }

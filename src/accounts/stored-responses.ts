@@ -46,7 +46,6 @@ type Options = {
   }
 }
 
-/** Stored responses with their maintenance. */
 export type KeptResponses = StoredResponses & {
   /** Those of these responses that are in progress. Throws if the store fails. */
   running(ids: readonly string[]): Promise<ReadonlySet<string>>

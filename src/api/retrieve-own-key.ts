@@ -6,7 +6,6 @@ import type { Operation } from '../http/operation.ts'
 
 type Schemas = components['schemas']
 
-/** The limits of a caller with their current state. */
 type LookAtLimits = (caller: Caller) => readonly LimitState[] | Promise<readonly LimitState[]>
 
 /** Dependencies of `retrieveOwnKey`. */

@@ -55,7 +55,6 @@ export type Calls = {
   cache: ResponseCache
   deduplication: Deduplication
   health: Health
-  /** Counts rate limits and attempts. */
   counts: Counts
   rateLimit: RateLimit
   budgets: Budgets
@@ -73,7 +72,6 @@ export type Calls = {
   close: () => Promise<void>
 }
 
-/** The current limits. */
 type LimitsNow = () => Config['limits']
 /** The current settings that may change with a reload. */
 export type SettingsNow = () => Pick<Config, 'limits' | 'privateEndpointNetworks'>

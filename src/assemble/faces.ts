@@ -158,7 +158,6 @@ function keysOf({ environment, store: { store, audit, lastUse, announce }, curre
   return createKeys({ store, audit, announce, modelIds, clock, usedAt: lastUse.of })
 }
 
-/** The operations below /api. */
 function administration(parts: Built, keys: Keys): ApiOperations {
   const { environment, store: stored, people, calls, current, reload } = parts
   const { store, audit, accounts, refusals, connectionLog: log } = stored

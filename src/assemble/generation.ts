@@ -202,7 +202,6 @@ function gatewayOf(
     orderRoutes: createRouteOrder({ by: routeOrder, isOpen: health.isOpen, priceOf }),
     failover: { limits, health, sleep, random },
     ...deduplication,
-    // Finds the model of an answer in the catalog or in a vendor's list.
     findModel: (id) => catalog.get(id) ?? vendorModels.find(id),
     report: events.attempted,
     assertKeeps: store.assertKeeps,
@@ -221,10 +220,7 @@ function gatewayOf(
   })
 }
 
-/**
- * A digest for cache keys. It omits prices, limits and keys, since their changes keep cached answers
- * valid.
- */
+/** A digest for cache keys, without prices, limits and keys, which keep cached answers valid. */
 function digestOf({ aliases, defaultImageModel, endpoints, routes, catalog }: Config): string {
   const described = Object.entries(catalog).map(([name, entry]) => [name, { ...entry, pricing: 0 }])
   const all = [aliases, defaultImageModel, endpoints, routes, described]

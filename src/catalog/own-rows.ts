@@ -28,7 +28,6 @@ type Options = {
   entries: OwnEntries
   /** Prefixes of model names besides the provider id, by provider id. */
   prefixes: NamePrefixes
-  /** The ids of the operator's endpoints. */
   endpointIds: readonly string[]
 }
 

@@ -21,7 +21,6 @@ type Options = {
   settingFor: (providerId: string) => string | undefined
 }
 
-/** A provider, and the name of the model at this provider. */
 type Target = { provider: string; upstreamModel: string }
 
 /** Routes from the operator's settings or else the catalog, through configured providers only. */

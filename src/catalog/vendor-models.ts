@@ -4,12 +4,8 @@ import type { Model } from '../core/model.ts'
 import { plainName, type NamePrefixes } from './names.ts'
 import { undescribedModel } from './undescribed.ts'
 
-/** Models from the vendors' own lists that are not in the catalog. */
 export type VendorModels = {
-  /**
-   * Finds a name in the loaded lists; the model has no capabilities or prices. Throws
-   * AmbiguousModel if several vendors list the name.
-   */
+  /** Finds a name in the loaded lists. Throws AmbiguousModel if several vendors have it. */
   find(name: string): Model | undefined
   /** Loads missing and expired lists; undefined if all lists are current. Never rejects. */
   learn(): Promise<void> | undefined

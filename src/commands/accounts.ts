@@ -17,7 +17,6 @@ export const createAccount: Command = async (words, context) => {
   })
 }
 
-/** accounts list */
 export const listAccounts: Command = async (words, context) => {
   const { values } = parsed(words, json)
   return withStore('none', context, async ({ accounts }) => {

@@ -4,7 +4,6 @@ import { given } from '../core/given.ts'
 import { assertValid } from '../http/check-error.ts'
 import { text, UsageError } from './command.ts'
 
-/** Options for limits and budget. */
 export const allowanceOptions = {
   'budget-usd': text,
   'budget-period': text,

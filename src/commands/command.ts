@@ -9,13 +9,11 @@ export type CommandResult = { text: string; failed?: boolean }
 /** Runs a command with the arguments after its name. Throws a UsageError for invalid arguments. */
 export type Command = (words: string[], context: CommandContext) => Promise<CommandResult>
 
-/** Access of a command to its process. */
 export type CommandContext = {
   /** The variables of the process and of `.env`. */
   readVariables: () => Variables
   /** Reads a secret: a line without echo from a terminal, otherwise all of standard input. */
   readSecret: (prompt: string) => Promise<string>
-  /** Prints a line on standard error. */
   notice: Notice
 }
 

@@ -81,7 +81,6 @@ export const exportRows: Command = async (words, context) => {
   })
 }
 
-/** The number of rows of each table that is not empty, as text. */
 function tablesText(rows: Readonly<Record<string, number>>): string {
   const tables = Object.entries(rows).filter(([, count]) => count > 0)
   return tables.map(([table, count]) => `  ${table}  ${count}`).join('\n')
@@ -113,7 +112,6 @@ async function imports(file: string, context: CommandContext): Promise<Imported>
   return withStore('create', context, ({ store }) => importIntoDatabase({ store, file }))
 }
 
-/** The content of a copy, in one line. */
 function contentsText({ accounts, keys, calls, newestCallAt, ...rest }: Contents): string {
   const newest = newestCallAt === null ? '' : `, the newest of ${dateText(newestCallAt)}`
   const cost = `$${usdText(BigInt(rest.costNanoUsd))}`
@@ -121,7 +119,6 @@ function contentsText({ accounts, keys, calls, newestCallAt, ...rest }: Contents
   return `${of.join(', ')}, ${counted(calls, 'call')} for ${cost}${newest}; schema ${rest.schema}`
 }
 
-/** The content of a copy, as JSON for `--json`. */
 function contentsJson({ newestCallAt, costNanoUsd, ...rest }: Contents): object {
   return {
     bytes: rest.bytes,

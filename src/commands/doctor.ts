@@ -89,7 +89,6 @@ type Diagnosis = {
   uploads: string
   providers: readonly ({ id: string; baseUrl: string } & Finding)[]
   notConfigured: readonly { id: string; variables: readonly string[] }[]
-  /** Warnings about the settings. */
   doubts: readonly string[]
 }
 

@@ -130,7 +130,6 @@ export const rotateKey: Command = async (words, context) => {
   })
 }
 
-/** keys revoke */
 export const revokeKey: Command = async (words, context) => {
   const { values, positionals } = parsed(words, json, 1)
   const [id] = positionals
@@ -144,7 +143,6 @@ export const revokeKey: Command = async (words, context) => {
   })
 }
 
-/** oauth rotate-keys */
 export const rotateOauthKeys: Command = async (words, context) => {
   const { values } = parsed(words, json)
   return withStore('create', context, async ({ store, audit, accounts, clock }) => {

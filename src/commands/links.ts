@@ -3,7 +3,6 @@ import { json, jsonText, parsed, type Command, UsageError } from './command.ts'
 import { gatewayAddress, withStore } from './with-store.ts'
 import { createPasswordLinks } from '../accounts/password-links.ts'
 
-/** setup-link */
 export const createSetUpLink: Command = async (words, context) => {
   const { values } = parsed(words, json)
   return withStore('create', context, async ({ store, audit, accounts, clock, ...settings }) => {
@@ -14,7 +13,6 @@ export const createSetUpLink: Command = async (words, context) => {
   })
 }
 
-/** people password-link <e-mail> */
 export const createPasswordLink: Command = async (words, context) => {
   const { values, positionals } = parsed(words, json, 1)
   const [email] = positionals

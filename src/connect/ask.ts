@@ -168,7 +168,6 @@ function plain(headers: Record<string, string | string[] | undefined>): Record<s
   )
 }
 
-/** The code of an error or of its cause. */
 function reasonOf(error: unknown): string {
   const { name, code, cause } = error as { name?: string; code?: string; cause?: unknown }
   if (name === 'TimeoutError' || code === 'UND_ERR_CONNECT_TIMEOUT') return 'timeout'

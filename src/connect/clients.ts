@@ -9,13 +9,11 @@ export type Client = {
   opening: readonly Opening[]
   /** Where the client looks for resource metadata: the address in the challenge, the path, or the root. */
   looksAt: readonly ('announced' | 'path' | 'root')[]
-  /** The body of the registration request. */
   registration: Registration
   /** The `redirect_uri`; on loopback its port may differ from the registered port. */
   callback: string
   /** The parameter `scope` of the authorization request; undefined if the client sends none. */
   scope: string | undefined
-  /** The parameter `prompt` of the authorization request. */
   prompt?: string
   /** Whether the client can use the address of a published metadata document as its `client_id`. */
   hasDocument: boolean

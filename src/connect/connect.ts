@@ -15,7 +15,6 @@ import { initialize, post } from './messages.ts'
 import type { Target } from './target.ts'
 import { examineWithKey } from './with-key.ts'
 
-/** The result of a check; it contains no secret. */
 export type Connection = {
   healthy: boolean
   address: string
@@ -29,7 +28,6 @@ export type Options = {
   /** An API key of the gateway; it is sent only to the target. */
   key: string | undefined
   now: () => number
-  /** Whether an IP address is public. */
   isPublic: (address: string) => boolean
   net?: Net
   /** How long an event stream is watched. */

@@ -14,8 +14,7 @@ export const passAllPathsRemedy =
   'Pass all paths to the gateway: nginx `location / { proxy_pass http://gateway; }`, Caddy `reverse_proxy` without a path (deploy/proxies).'
 
 /**
- * Masks random ids in a text, which may be secret. Without ids, faults of several clients are equal
- * and are reported once.
+ * Masks random ids, which may be secret; then equal faults of several clients are reported once.
  */
 export function withoutIds(text: string): string {
   return text.replaceAll(/[\w-]{32,}/g, '…')

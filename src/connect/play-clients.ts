@@ -6,7 +6,6 @@ import type { ClientState, Step } from './step.ts'
 import { stepsOf } from './client-steps.ts'
 import type { Target } from './target.ts'
 
-/** The result of a client's steps. */
 export type ClientResult = {
   client: Client
   works: readonly string[]

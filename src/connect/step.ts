@@ -23,7 +23,6 @@ export type ClientState = {
 
 export type Metadata = Readonly<Record<string, unknown>>
 
-/** Checks an answer; undefined if the answer passes. */
 export type Check = (answer: Answer, state: ClientState) => Fault | undefined
 
 /** A request of a client and the checks of its answer. */

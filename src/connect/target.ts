@@ -3,10 +3,7 @@ export type Target = { endpoint: URL; origin: string; isEncrypted: boolean }
 
 const endpointPath = '/mcp'
 
-/**
- * Parses an address, with `https` and `/mcp` as defaults. Undefined for an address that is not http or that
- * contains credentials.
- */
+/** Parses an address, by default `https` and `/mcp`; undefined if not http or with credentials. */
 export function readTarget(typed: string): Target | undefined {
   const url = URL.parse(typed.includes('://') ? typed : `https://${typed}`)
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined

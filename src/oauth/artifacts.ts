@@ -3,9 +3,7 @@ import type { Adapter, AdapterFactory, JWK } from 'oidc-provider'
 /** The payload of an artifact, in oidc-provider's form. */
 type Payload = Record<string, unknown>
 
-/**
- * Stores codes, tokens, clients and pending sign-ins; `kind` is oidc-provider's name of the model.
- */
+/** Stores codes, tokens, clients and sign-ins; `kind` is oidc-provider's name of the model. */
 export type ArtifactStore = {
   upsert(kind: string, id: string, payload: Payload, expiresInSeconds?: number): Promise<void>
   find(kind: string, id: string): Promise<Payload | undefined>
@@ -15,7 +13,6 @@ export type ArtifactStore = {
   /** Marks a code as exchanged: another use is a replay. */
   finishExchange(code: string): Promise<void>
   destroy(kind: string, id: string): Promise<void>
-  /** Whether a person has connected the client with this redirect host. */
   isConnected(clientId: string, redirectHost: string): Promise<boolean>
   /** Ends the connection of a grant, with all of its codes and tokens. */
   revokeByGrantId(grantId: string): Promise<void>

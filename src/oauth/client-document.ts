@@ -1,18 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import { clientMetadata } from './client-metadata.ts'
 
-/** Fetches a public https address, up to `bytesMax` bytes. */
 export type FetchPublic = (
   address: string,
   limits: { bytesMax: number; signal: AbortSignal },
 ) => Promise<string>
 
-/** Fetches the documents that clients publish. */
 export type ClientDocuments = {
-  /**
-   * Whether the sender of the current request may start another fetch within the limit of pending
-   * fetches.
-   */
+  /** Whether the sender of the current request may start another fetch. */
   mayFetch(): boolean
   /** Has the signature of the global `fetch`. */
   fetch: typeof fetch

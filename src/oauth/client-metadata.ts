@@ -129,10 +129,7 @@ const knownSchemes = new Set([
   'windsurf:',
   'zed:',
 ])
-/**
- * A reversed domain name (RFC 8252 section 7.1), which begins with a top-level domain, except the schemes of
- * Windows.
- */
+/** A reversed domain name (RFC 8252 section 7.1), except the schemes of Windows. */
 const reverseDomain =
   /^(?!(?:microsoft|windows|ms)\.)(?:[a-z]{2,63}|xn--[a-z0-9-]+)(?:\.[a-z0-9+-]+)+:$/
 const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]'])

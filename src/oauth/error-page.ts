@@ -39,10 +39,7 @@ export function stopErrorRedirects(
   }
 }
 
-/**
- * Shows an error that is not sent to the client's address: to people a page without links, to programs
- * the JSON of RFC 6749.
- */
+/** Shows an error that no redirect reports: as a page, or as JSON of RFC 6749 to programs. */
 export async function showError(context: KoaContextWithOIDC, out: ErrorOut): Promise<void> {
   context.set('cache-control', 'no-store')
   context.set('x-content-type-options', 'nosniff')

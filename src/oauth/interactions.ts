@@ -38,10 +38,7 @@ export type AskedConsent = {
 export type Interactions = {
   /** Reads the request. Throws `not_found` for a sign-in that has expired or belongs to another browser. */
   look(call: PageCall): Promise<AskedConsent>
-  /**
-   * Grants the client tokens of the key with this id. Returns the address to redirect the browser to
-   * with 303.
-   */
+  /** Grants tokens of the key with this id. Returns the address of the redirect. */
   approve(call: PageCall, grantId: string): Promise<string>
   /**
    * Reports the denial to the client. Returns the address as `approve` does, or undefined for a client

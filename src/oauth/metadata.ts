@@ -3,7 +3,6 @@ import type { components } from '../../generated/types.ts'
 type ServerMetadata = components['schemas']['ServerMetadata']
 type ResourceMetadata = components['schemas']['ResourceMetadata']
 
-/** The operator's rules for clients. */
 export type ClientRules = {
   /** Clients may register themselves. */
   registration: boolean

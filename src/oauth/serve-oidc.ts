@@ -10,7 +10,6 @@ type Received = {
   requestId: string
 }
 
-/** A request to oidc-provider. */
 export type OidcRequest = {
   method: 'GET' | 'POST'
   /** Path and query. */

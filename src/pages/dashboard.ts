@@ -68,9 +68,7 @@ export const dashboardPaths = /^\/dashboard(?:\/(?!assets\/).*)?$/
 /** The paths of the dashboard's asset files. */
 export const dashboardFiles = /^\/dashboard\/assets\//
 
-/**
- * The error for a missing asset file: a page that was loaded before an update asks for files of its version.
- */
+/** The error for a missing file: a page from before an update asks for files of its version. */
 export function otherVersion(): GatewayError {
   const text = 'This file is of another version of the dashboard. Reload the page.'
   return new GatewayError('not_found', text)

@@ -4,15 +4,11 @@ import { GatewayError } from '../core/error.ts'
 import { timingSafeEqualText } from '../bytes/timing-safe-equal.ts'
 import type { Answer } from '../http/answer.ts'
 
-/** Reads the metrics as text, with its content type. */
 export type ReadMetrics = () => Promise<{ contentType: string; text: string }>
 type Reading = Awaited<ReturnType<ReadMetrics>>
 type Options = { readMetrics: ReadMetrics; metricsToken: () => string | undefined }
 
-/**
- * The metrics, for requests with the token, or from loopback if no token is set. Rejects with a 401
- * otherwise.
- */
+/** The metrics, for the token, or for loopback if none is set. Rejects with a 401 otherwise. */
 export async function metricsPage(
   request: IncomingMessage,
   { readMetrics, metricsToken }: Options,
@@ -78,10 +74,7 @@ const forwarding =
 /** The loopback names. Any other host name may come from a web page (DNS rebinding). */
 const loopbackName = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 
-/**
- * Whether a program on this machine sends the request. Requests through a local proxy have a loopback address
- * too.
- */
+/** Whether a program on this machine, other than a proxy, sends the request. */
 function isLoopback({ socket, headers }: IncomingMessage): boolean {
   const address = socket.remoteAddress ?? ''
   if (address !== '::1' && !/^(::ffff:)?127\./.test(address)) return false

@@ -6,9 +6,7 @@ import { codedBytesMin, encode, preferredCoding, type Coding } from '../http/con
 
 export type StaticFile = {
   type: string
-  /** The text, or the URL of the file. */
   content: string | URL
-  /** Headers that override the default headers. */
   headers?: Record<string, string>
 }
 

@@ -2,17 +2,12 @@
 export type Announcement =
   /** Keys were revoked, rotated or changed. */
   | { kind: 'keys_changed'; keyIds: readonly string[] }
-  /** Limits or the budget of an account were changed. */
   | { kind: 'account_changed'; accountId: string }
-  /** Sessions of people were ended. */
   | { kind: 'sessions_changed' }
-  /** An operator reloaded the settings. */
   | { kind: 'settings_reloaded' }
   /** A client cancels a tool call; `id` is the client's JSON-RPC request id. */
   | ({ kind: 'call_cancelled'; id: string | number } & ToolClient)
-  /** A tool client set its log level. */
   | ({ kind: 'log_level_set'; level: string } & ToolClient)
-  /** A tool client ended its session. */
   | ({ kind: 'tool_session_ended' } & ToolClient)
   /** Progress of a tool call, for clients that listen to their account's calls. */
   | { kind: 'tool_progress'; accountId: string; progress: ToolProgress }
@@ -23,10 +18,8 @@ export type Announce = (announcement: Announcement) => void
 /** A key, and its session with the tool server if it has one. */
 type ToolClient = { keyId: string; sessionId?: string | undefined }
 
-/** The state of a tool call. */
 type ToolProgress = { tool: string; requestId: string; state: string; elapsedMs: number }
 
-/** Announcements of one kind. */
 export type AnnouncementOf<Kind extends Announcement['kind']> = Extract<
   Announcement,
   { kind: Kind }
@@ -34,7 +27,6 @@ export type AnnouncementOf<Kind extends Announcement['kind']> = Extract<
 
 /** Maximum length of a text; announcements with longer client ids are dropped. */
 export const announcedTextMax = 256
-/** Maximum number of keys in one announcement. */
 const keysMax = 100
 /** Maximum length of an announcement as JSON. */
 export const announcementLengthMax = 32_768

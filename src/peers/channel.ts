@@ -13,7 +13,6 @@ import type { Redis } from './redis.ts'
  * also read changes from the store periodically.
  */
 export type Channel = {
-  /** Whether the gateway has no other processes. */
   readonly isAlone: boolean
   /** Sends to the other processes, but not to this one. */
   announce(announcement: Announcement): void
@@ -21,7 +20,6 @@ export type Channel = {
   listen(listeners: Listeners): void
 }
 
-/** Listeners by kind; announcements of other kinds are ignored. */
 export type Listeners = {
   readonly [Kind in Announcement['kind']]?: (announcement: AnnouncementOf<Kind>) => void
 }

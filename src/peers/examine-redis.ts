@@ -1,7 +1,6 @@
 import { RedisRefusal } from './redis-trouble.ts'
 import { openRedis, type Redis, type RedisOptions } from './redis.ts'
 
-/** The finding about a Redis; contains no secret. */
 type RedisFinding = { finding: string; healthy: boolean }
 
 const usedFor = 'for limits, cached answers and announcements of all processes'

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
 
-/** Address and credentials of a Redis. */
 export type RedisAddress = {
   readonly host: string
   readonly port: number
@@ -48,7 +47,7 @@ export function readRedisUrl(text: string): RedisAddress | string {
   }
 }
 
-/** Host, port and database number, which may be logged. */
+/** The part of the address that may be logged. */
 export function redisPlace({ host, port, database }: RedisAddress): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}/${database}`
 }

@@ -40,9 +40,7 @@ export type Redis = {
 type RedisListener = { onUp?(): void; onDown?(): void }
 
 export type RedisOptions = {
-  /** REDIS_URL. */
   url: string
-  /** redis_key_prefix. */
   keyPrefix: string
   limits: {
     redisConnectTimeoutMs: number

@@ -1,7 +1,6 @@
 type Options<Operation, Answer> = {
   /** Sends operations in one message; resolves with their answers in the same order. */
   exchange: (operations: readonly Operation[]) => Promise<readonly Answer[]>
-  /** Timeout of one message. */
   timeoutMs: () => number
   /** Called for each message that timed out or failed. */
   onFailure: (error: unknown) => void

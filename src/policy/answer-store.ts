@@ -160,7 +160,6 @@ async function sweep(
   } while (removed === sweptRowsMax)
 }
 
-/** The bytes of the stored answers, by account. */
 export type StoredAnswerBytes = {
   /** Whether the limit of the account or of the process is reached; undefined if neither is. */
   refusal(accountId: string): 'account' | 'process' | undefined
@@ -178,10 +177,7 @@ export type StoredAnswerBytes = {
 const rowBytes = 1024
 const accountShare = 0.5
 
-/**
- * Counts the bytes of this process on top of the last count of the store; an account may use half of the
- * limit.
- */
+/** Counts bytes on top of the store's last count; an account may use half of the limit. */
 export function createStoredAnswerBytes(bytesMax: () => number): StoredAnswerBytes {
   const held = new Map<string, number>()
   let total = 0

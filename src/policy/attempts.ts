@@ -29,10 +29,7 @@ export type ClientAttempts = {
   begin(attempt: { origin: string; clientId: string }): Promise<(isClient?: boolean) => void>
 }
 
-/**
- * Attempts without a wait: for a person or client at one origin; for a person; for an origin, which many
- * people may share.
- */
+/** Attempts without a wait; many people may share an origin. */
 const free = { pair: 5, person: 10, origin: 50, signUp: 10 }
 /** How long an attempt waits for earlier attempts; then it is counted in parallel. */
 const turnMs = 10_000

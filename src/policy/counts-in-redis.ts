@@ -14,10 +14,7 @@ import { countsScript } from './counts-script.ts'
 
 /** An operation of the script (counts-script.ts), as JSON. The reply is a list of numbers. */
 export type CountsOperation =
-  /**
-   * Takes points of all limits or of none. The reply is 1 or 0, then the reply of `look` with the taken
-   * points included.
-   */
+  /** Takes all points or none. Replies 1 or 0, then as `look`, including them. */
   | readonly [
       name: 'take',
       callId: string,
@@ -28,10 +25,7 @@ export type CountsOperation =
       calls: readonly (readonly [ownerId: string, limit: number])[],
     ]
   | EndOperation
-  /**
-   * The reply is `used`, `leftMs` and `endsAt` of each window (0 if no window is open), then the calls of
-   * each owner.
-   */
+  /** Replies `used`, `leftMs` and `endsAt` of each window or 0, then the calls of each owner. */
   | readonly [name: 'look', keys: readonly string[], ownerIds: readonly string[]]
   /** The reply is 0, or the milliseconds to wait. */
   | readonly [name: 'attempt', needs: readonly AttemptNeed[]]

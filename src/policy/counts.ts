@@ -5,10 +5,8 @@ type WindowNeed = {
   readonly of: { readonly key: string; readonly limit: number }
   readonly points: number
 }
-/** The limit of an owner's concurrent calls. */
 type CallsNeed = { readonly ownerId: string; readonly limit: number }
 
-/** The limits that are read. */
 export type LimitsRead = {
   readonly windows: readonly WindowNeed[]
   /** The length of each window, which begins with the first call. */
@@ -139,10 +137,7 @@ export function shareOf(limit: number, processes: number): number {
   return limit === 0 ? 0 : Math.max(1, Math.floor(limit / processes))
 }
 
-/**
- * Whether the points fit in the window. A call larger than the share of this process may use an empty window
- * alone.
- */
+/** Whether the points fit; a call above the share of this process may use an empty window. */
 export function hasRoom(
   { of: { limit }, points }: WindowNeed,
   used: number,

@@ -4,7 +4,6 @@ import { piecesLength, type Pieces } from '../bytes/pieces.ts'
 export const blockBytes = 16 * 1024
 const blocksPerSlab = 64
 
-/** A copy of bytes in blocks. */
 export type StoredBytes = { length: number; blocks: readonly Buffer[] }
 
 /** The memory that bytes take in blocks. */

@@ -1,7 +1,6 @@
 import { GatewayError } from '../core/error.ts'
 import type { LimitKind, LimitState } from '../core/limits.ts'
 
-/** A limit that refuses a call, and the points that the call needs. */
 export type Refused = { state: LimitState; needed: number }
 
 /** `Retry-After` for concurrent calls: a running call may end at any moment. */

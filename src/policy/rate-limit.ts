@@ -15,11 +15,9 @@ import { refusalOf, type Refused } from './rate-limit-refusal.ts'
 
 /** A limit of a caller that is counted in windows; the key names its windows. */
 type WindowLimit = Pick<LimitState, 'owner' | 'limit'> & { kind: WindowKind; key: string }
-/** A limit of the concurrent calls of a caller. */
 type CallLimit = Pick<LimitState, 'owner' | 'limit'> & { ownerId: string }
 type Limits = { windows: readonly WindowLimit[]; calls: readonly CallLimit[] }
 
-/** The points that a call needs of a window. */
 type Need = { of: WindowLimit; points: number }
 /** The used points of a window, the call included, and the end of the window. */
 type Seen = Need & { used: number; endsAt: number }
@@ -33,12 +31,7 @@ type Options = {
 }
 
 export type RateLimit = {
-  /**
-   * Admits a call that lasts at most `timeoutMs`. Throws or rejects with `rate_limit_exceeded`; then nothing
-   * is counted.
-   */
   admit: Admit
-  /** Returns the state of the limits of a caller. */
   look(caller: Caller): readonly LimitState[] | Promise<readonly LimitState[]>
 }
 
@@ -140,10 +133,7 @@ const windowKinds = [
   ['images', 'imagesPerMinute'],
 ] as const
 
-/**
- * The limits that apply to a caller: the limits of the account or else the defaults, and the limits of the
- * key.
- */
+/** The limits of a caller: those of the account, else the defaults, and those of the key. */
 function createLimits(defaults: () => UsageLimits): (caller: Caller) => Limits {
   let inForce: UsageLimits | undefined
   let known = new WeakMap<Caller, Limits>()

@@ -1,7 +1,4 @@
-/**
- * Marks the position of bytes that are stored apart. An object of a vendor that has such a member is put in a list
- * under another mark.
- */
+/** The member in place of bytes that are stored apart; a vendor's own such member is escaped. */
 const mark = '\0bytes'
 
 /** A copy of a result in which each buffer is a marker with its length; the buffers are added to `pieces`. */

@@ -60,7 +60,6 @@ type Place = Pick<Target, 'upstreamModel'> & { provider: { id: string } }
 /** The health of all routes. */
 export type Health = RouteHealth & {
   isOpen(route: Place): boolean
-  /** The circuit of a route, in this process. */
   circuitOf(route: Place): CircuitView
   /** The upstream models of a provider whose circuits are not closed. */
   troubled(providerId: string): (CircuitView & { upstreamModel: string })[]

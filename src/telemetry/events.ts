@@ -60,7 +60,6 @@ type CallParts = {
   refusals: LoggedRefusals
 }
 
-/** Events of calls and of their attempts. */
 function callEvents({ log, now, metrics, refusals }: CallParts) {
   return {
     /** One attempt on one route has ended. */
@@ -116,7 +115,6 @@ const acceptPauseMs = 1000
 function serverEvents(now: () => Log, metrics: Metrics) {
   let acceptNextLoggedAtMs = 0
   return {
-    /** The number of open connections, and of connections that the gateway closed, by reason. */
     swept(open: number, closed: ReadonlyMap<string, number>): void {
       metrics.connections.set(open)
       for (const [reason, count] of closed) metrics.closed.inc({ reason }, count)
@@ -150,7 +148,6 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     primaryEnded(): void {
       now().error('primary ended, draining')
     },
-    /** An uncaught error. */
     crashed(error: unknown): void {
       now().fatal({ cause: causeOf(error) }, 'crashed')
     },
@@ -221,7 +218,6 @@ function storeEvents(now: () => Log) {
 function backgroundEvents(now: () => Log, metrics: Metrics) {
   const failing = new Set<string>()
   return {
-    /** The work succeeded, or failed with `error`. */
     worked(work: string, error?: unknown): void {
       if (error === undefined) {
         if (failing.delete(work)) now().info({ work }, 'background work succeeds again')

@@ -118,7 +118,6 @@ function createCallMetrics(registers: Registry[]) {
 
 /** Values that are read when the metrics are read. */
 type Observed = {
-  /** The number of running requests. */
   running: () => number
   /** For each provider, the number of upstream models whose circuit is not closed. */
   openCircuits: () => ReadonlyMap<string, number>

@@ -1,7 +1,6 @@
 import { causeOf } from './cause.ts'
 import type { Log } from './log.ts'
 
-/** What the primary logs. */
 export type PrimaryEvents = ReturnType<typeof createPrimaryEvents>
 
 export function createPrimaryEvents(log: Log) {

@@ -17,7 +17,6 @@ export type TokenPurpose = {
   scope: string
 }
 
-/** The content of an access token. */
 export type AccessToken = {
   /** The key that the token acts for. */
   keyId: string
@@ -30,10 +29,7 @@ export type AccessToken = {
 /** The required purpose, and the current time in Unix milliseconds. */
 export type TokenReading = TokenPurpose & { now: number }
 
-/**
- * Reads an access token. Throws `invalid_token` for an unknown or expired token, and for a token of
- * another audience.
- */
+/** Reads an access token. Throws `invalid_token`, also for a token of another audience. */
 export async function readAccessToken(
   db: Kysely<Tables>,
   token: string,

@@ -42,7 +42,6 @@ export type ArtifactStore = {
   /** Records that the tokens of a code were issued: from now on `find` returns the code as consumed. */
   finishExchange(code: string): Promise<void>
   destroy(kind: ArtifactKind, id: string): Promise<void>
-  /** Whether the client has an unrevoked connection with this redirect host. */
   isConnected(clientId: string, redirectHost: string): Promise<boolean>
   /** Ends a connection and its tokens; every process refuses them within two seconds. */
   revokeByGrantId(grantId: string): Promise<void>

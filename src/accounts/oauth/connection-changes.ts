@@ -22,7 +22,6 @@ export function endConnection({ db, audit, clock }: Options, id: string, by: Act
   })
 }
 
-/** The actor and the time of an ending. */
 export type Ending = { by: Actor; audit: Pick<Audit, 'write'>; now: number }
 
 /** Ends connections in a transaction, and records each in the audit log. */

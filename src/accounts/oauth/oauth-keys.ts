@@ -49,8 +49,7 @@ export function createOAuthKeys({ store: { db }, clock }: Options): () => Promis
 type Rotation = Options & { audit: Pick<Audit, 'write'>; by: Actor; accountId: string }
 
 /**
- * Creates new keys, which begin to sign after five minutes, when every process has read them. The previous
- * keys stay valid for a day.
+ * Creates keys that sign in five minutes, when every process has read them; old keys last a day.
  */
 export async function rotateOAuthKeys({
   store,

@@ -27,8 +27,7 @@ type SweepLimits = {
 }
 
 /**
- * Beyond half of the limit of clients, an unused client is removed after a day: many registrations in a short time are
- * no people.
+ * Beyond half of the limit, unused clients end after a day: so many registrations are no people.
  */
 const crowdedClientTtlSeconds = 86_400
 

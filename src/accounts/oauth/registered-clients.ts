@@ -79,7 +79,6 @@ export function matchesSecret(secret: string, digests: string): boolean {
   return digests.split(' ').some((digest) => timingSafeEqualText(given, digest))
 }
 
-/** The owner of a client that an account created. */
 type Owner = Pick<Tables['oauth_clients'], 'account_id' | 'key_id' | 'created_by'>
 const noOwner: Owner = { account_id: null, key_id: null, created_by: null }
 

@@ -78,7 +78,6 @@ async function accountsSince(db: Kysely<Tables>, from: number): Promise<string[]
 type Row = { account_id: string; at: number; mode: string; attempts: string }
 type Asked = { from: number; to: number; accounts: readonly string[]; share: number }
 
-/** The latest calls of each account. */
 async function latestCalls(db: Kysely<Tables>, { from, accounts, share }: Asked): Promise<Row[]> {
   const parts = accounts.map(
     (id) => sql`select * from (

@@ -9,7 +9,6 @@ import { readWarnings, usageIn } from '../ledger.ts'
 type Schemas = components['schemas']
 type RequestRecord = Schemas['RequestRecord']
 
-/** A row of the ledger with the name of its key. */
 export type NamedRow = UsageTable & { key_name: string | null }
 
 /** A row of the ledger in the contract's form. */

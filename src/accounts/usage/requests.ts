@@ -41,16 +41,12 @@ type FilterColumn =
   | 'cache'
 
 export type Requests = {
-  /** One page of an account's calls. Throws a GatewayError. */
   list(filter: RequestFilter, page: PageRequest): Promise<Page<RequestRecord>>
   /** One call of an account; throws `not_found` for any other id. */
   find(accountId: string, id: string): Promise<RequestRecord>
 }
 
-/**
- * The most rows that are searched for one page, even if few match the filter. The first, smaller search
- * usually fills the page.
- */
+/** The most rows searched for one page; the first, smaller search usually fills it. */
 const rowsSearched = [500, 10_000] as const
 
 /** Single calls in the ledger. */

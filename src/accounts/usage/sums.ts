@@ -15,7 +15,6 @@ export type Calls = TimeRange & {
   filter: UsageFilter
 }
 
-/** The SQL expression for each dimension. */
 const expressions: Readonly<Record<Exclude<Dimension, 'month'>, RawBuilder<unknown>>> = {
   hour: sql`hour_at`,
   day: sql`hour_at - hour_at % ${sql.lit(dayMs)}`,

@@ -20,7 +20,6 @@ import {
 
 type Schemas = components['schemas']
 
-/** The token of a new session, for its cookie. */
 type NewSession = { token: string; ageSeconds: number }
 
 /** A person's consent, with the monthly budget of the connection. */
@@ -35,7 +34,6 @@ export type Consent = {
 export type AnswerOptions = ViewOptions & {
   /** The public address of the gateway; undefined to take it from the request. */
   baseUrl: string | undefined
-  /** Signs a person in, as POST /api/sessions. */
   signIn: (credentials: Schemas['SignInRequest'], call: PageCall) => Promise<NewSession>
   /** Creates a person and an account, as POST /api/people. */
   register: (person: Schemas['SignUpRequest'], call: PageCall) => Promise<NewSession>
@@ -131,7 +129,6 @@ const outOfDate = {
   message: 'This page was out of date, and nothing was changed. Check it again, then continue.',
 }
 
-/** Logs a person's denial for their account. */
 function logDenial({ call, view: { asked, client, holder, by }, form, options }: Sent): void {
   if (holder === undefined) return
   const accounts = holder.kind === 'key' ? [holder.account] : holder.accounts

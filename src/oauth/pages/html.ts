@@ -13,10 +13,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/**
- * A template tag for HTML. Escapes values, also within quoted attributes, unless they are `Html`;
- * undefined is the empty string.
- */
+/** A template tag that escapes values unless they are `Html`; undefined is an empty string. */
 export function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const all = texts.map((text, index) => text + markupOf(parts[index]))
   return { [written]: all.join('') }

@@ -16,7 +16,6 @@ import { signInPage, signUpPage, signUpView, viewParameter } from './sign-in-pag
 
 type Schemas = components['schemas']
 
-/** A request for a page. */
 export type PageCall = {
   request: IncomingMessage
   response: ServerResponse

@@ -7,7 +7,6 @@ import { interactionSeconds } from '../metadata.ts'
 /** The viewer of a page; its forms are valid only for this viewer. */
 export type Viewer = { session: string } | { keyId: string } | undefined
 
-/** Signed tokens of an interaction. */
 export type InteractionTokens = {
   /** The token that binds a form to an interaction and its viewer. */
   forForm(uid: string, viewer: Viewer): string

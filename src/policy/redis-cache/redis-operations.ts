@@ -6,10 +6,7 @@ import type { Redis } from '../../peers/redis.ts'
 
 /** A Redis operation on cached answers or on the leases of the processes that make them. */
 export type RedisOperation =
-  /**
-   * The reply is 0 for a missing entry, `unusable`, the length of a large entry, or the bytes and their
-   * remaining milliseconds.
-   */
+  /** Replies 0, `unusable`, the length of a large entry, or the bytes and their milliseconds. */
   | { name: 'read'; key: string }
   /** Writes at most `smallBytesMax` bytes. */
   | { name: 'write'; key: string; ms: number; bytes: Buffer }
@@ -20,10 +17,7 @@ export type RedisOperation =
   | { name: 'release'; key: string; token: string }
 
 type Reply = number | null | readonly [bytes: Buffer, leftMs: number]
-/**
- * Sends an operation to Redis; operations of one turn of the event loop share a message. Rejects on an error
- * or a timeout.
- */
+/** Sends an operation; those of one turn share a message. Rejects on an error or a timeout. */
 export type AskRedis = (operation: RedisOperation) => Promise<Reply>
 
 /** Larger values would block Redis for other clients, so each is read by a separate command. */

@@ -2,7 +2,6 @@ import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/s
 
 /** Receives the results of exports and the lost spans. */
 export type Losses = {
-  /** Spans that were not exported. */
   dropped(reason: 'queue_full' | 'export_failed', spans: number): void
   /** An export ended, with or without an error. */
   exported(signal: Signal, error?: Error): void
@@ -11,10 +10,8 @@ type Signal = 'traces' | 'metrics'
 
 type Watched = {
   exporter: SpanExporter
-  /** The maximum number of queued spans. */
   spansMax: number
   losses: Losses
-  /** Creates the processor that exports spans in batches. */
   batching: (exporter: SpanExporter) => SpanProcessor
 }
 

@@ -49,7 +49,6 @@ export type OpenTelemetrySettings = {
 
 type Options = {
   settings: OpenTelemetrySettings
-  /** Reads the metrics of `/metrics`. */
   readMetrics: () => Promise<readonly MetricFamily[]>
   losses: Losses
 }
