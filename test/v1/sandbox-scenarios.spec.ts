@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { scenarios } from '../../src/providers/sandbox/scenario.ts'
+import { readScenarios, scenarios } from '../../src/providers/sandbox/scenario.ts'
 import { contract } from '../support/contract.ts'
 import { readEvents } from '../support/event-stream.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -7,6 +7,10 @@ import { startGateway, type CallOptions, type TestGateway } from '../support/gat
 import { quickLimits } from '../support/own-endpoint.ts'
 import { until } from '../support/until.ts'
 
+type Scenario = {
+  reach: string
+  value?: 'name' | { least: number; most: number; otherwise?: number }
+}
 type Row = { prompt: string; status: number; code: string; attempt: string }
 
 const failed = { status: 502, code: 'provider_error' }
@@ -201,11 +205,23 @@ describe('the scenarios of the sandbox', () => {
     })
   })
 
-  it('each scenario is documented in the contract', () => {
+  it('each scenario is documented in the contract, with a valid example', () => {
     const { description } = (contract as unknown as { info: { description: string } }).info
-    const rows = [...description.matchAll(/^\| `(sandbox:[^`]+)` \| (.+) \|$/gm)]
-    expect(rows.map(([, example, does]) => ({ example, does }))).to.deep.equal(
-      scenarios.map(({ example, does }) => ({ example, does })),
-    )
+    const rows = [...description.matchAll(/^\| `(sandbox:([a-z-]+)[^`]*)` \| (.+) \|$/gm)]
+    expect(rows.map(([, , name]) => name)).to.deep.equal(Object.keys(scenarios))
+    for (const [, example = ''] of rows) expect(readScenarios(example, 'chat')).to.be.an('object')
   })
+
+  for (const [name, { value }] of Object.entries<Scenario>(scenarios)) {
+    if (typeof value !== 'object') continue
+    it(`sandbox:${name} takes the numbers that the contract says`, () => {
+      const { description } = (contract as unknown as { info: { description: string } }).info
+      const row = new RegExp(String.raw`^\| \`sandbox:${name}=.*$`, 'm').exec(description)![0]
+      const { least, most, otherwise } = value
+      if (name === 'status') expect(row).to.include(`${least} to ${most}`)
+      else expect(row).to.include(`at most ${most}`)
+      expect(row.includes('(default ')).to.equal(otherwise !== undefined)
+      if (otherwise !== undefined) expect(row).to.include(`(default ${otherwise})`)
+    })
+  }
 })

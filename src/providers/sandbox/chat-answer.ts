@@ -1,6 +1,5 @@
-import type { Said } from './chat.ts'
+import type { PlayedRequest, Said } from './chat.ts'
 import type { Line } from './line.ts'
-import type { PlayedRequest } from './played.ts'
 import type { Asked } from './scenario.ts'
 import { tokensOf } from './tokens.ts'
 import { hash } from 'node:crypto'
@@ -74,18 +73,22 @@ function deltasOf({ said, request, identity }: Written, choice: number): Delta[]
   ]
 }
 
-type Call = { id: string } & (
-  | { type: 'function'; function: { name: string; arguments: string } }
-  | { type: 'custom'; custom: { name: string; input: string } }
-)
+type CallType = 'custom' | 'function'
 
 /** The calls of a choice, each with a unique id. */
-function callsOf({ toolCalls }: Said, { id }: Identity, choice: number): Call[] {
-  return toolCalls.map(({ kind, name, arguments: text }, index) => {
+function callsOf({ toolCalls }: Said, { id }: Identity, choice: number) {
+  return toolCalls.map((call, index) => {
     const own = `call_${id.slice(-24)}${choice}${index}`
-    if (kind === 'custom') return { id: own, type: kind, custom: { name, input: text } }
-    return { id: own, type: 'function', function: { name, arguments: text } }
+    const type: CallType = call.kind === 'custom' ? 'custom' : 'function'
+    return { id: own, type, ...calledOf(type, { name: call.name }, call.arguments) }
   })
+}
+
+/** The member of a call that has its text. */
+function calledOf(type: CallType, named: { name?: string }, text: string): object {
+  return type === 'custom'
+    ? { custom: { ...named, input: text } }
+    : { function: { ...named, arguments: text } }
 }
 
 /** The message members for calls: `tool_calls`, or `function_call` for a deprecated function. */
@@ -103,14 +106,12 @@ function callDeltas(said: Said, identity: Identity, choice: number): object[] {
     const rest = tokensOf(old.arguments).map((text) => ({ function_call: { arguments: text } }))
     return [{ function_call: { name: old.name, arguments: '' } }, ...rest]
   }
-  return callsOf(said, identity, choice).flatMap((call, index) => {
-    const { id, type } = call
+  return callsOf(said, identity, choice).flatMap(({ id, type }, index) => {
     const { name, arguments: text } = said.toolCalls[index]!
-    const written = (piece: string) =>
-      type === 'custom' ? { custom: { input: piece } } : { function: { arguments: piece } }
-    const first =
-      type === 'custom' ? { custom: { name, input: '' } } : { function: { name, arguments: '' } }
-    const deltas = [{ id, type, ...first }, ...tokensOf(text).map(written)]
+    const deltas = [
+      { id, type, ...calledOf(type, { name }, '') },
+      ...tokensOf(text).map((piece) => calledOf(type, {}, piece)),
+    ]
     return deltas.map((delta) => ({ tool_calls: [{ index, ...delta }] }))
   })
 }
@@ -120,14 +121,11 @@ function oddsOf({ isRefusal }: Said, tokens: readonly string[], request: PlayedR
   return isRefusal ? { content: null, refusal: odds } : { content: odds, refusal: null }
 }
 
-type Odds = { token: string; logprob: number; bytes: number[] }
-type TokenOdds = Odds & { top_logprobs: Odds[] }
-
 const others = [' the', ' a', ' and', ' of', ' to', ' in', ' it', ' that', ' is', ' was']
 const otherStep = 0.7
 
 /** Deterministic fake log probabilities of tokens, with `top` alternatives for each. */
-function tokenOdds(tokens: readonly string[], top: number): TokenOdds[] {
+function tokenOdds(tokens: readonly string[], top: number): object[] {
   return tokens.map((token, index) => {
     const chance = hash('sha256', `${index}${token}`, 'buffer').readUInt16BE() / 65_536
     // A probability from 1/3 to 1, so that the chosen token is always the most likely.
@@ -139,7 +137,7 @@ function tokenOdds(tokens: readonly string[], top: number): TokenOdds[] {
   })
 }
 
-function odds(token: string, logprob: number): Odds {
+function odds(token: string, logprob: number): object {
   return { token, logprob, bytes: [...Buffer.from(token)] }
 }
 

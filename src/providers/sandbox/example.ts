@@ -1,4 +1,4 @@
-type Rule = Record<string, unknown>
+import { isMembers, itemsOf, membersOf, type Members as Rule } from '../wire/any-json.ts'
 
 /** Deeper levels contain required values only, since references may be recursive. */
 const fullDepthMax = 5
@@ -52,20 +52,20 @@ export function exampleOf(root: unknown): unknown {
 
 /** Merges a schema with its reference, its `allOf` parts and its first or last branch. */
 function resolve(schema: unknown, root: unknown, first: boolean, hops = 0): Rule {
-  if (!isRule(schema) || hops > depthMax) return {}
+  if (!isMembers(schema) || hops > depthMax) return {}
   const { $ref: reference, allOf, anyOf, oneOf, ...rule } = schema
-  const choice = list(anyOf ?? oneOf)
+  const choice = itemsOf(anyOf ?? oneOf)
   // The last branch ends a recursion: often it is the simplest, such as null.
   const chosen = choice.at(first ? 0 : -1)
-  const parts = [...(reference === undefined ? [] : [target(reference, root)]), ...list(allOf)]
+  const parts = [...(reference === undefined ? [] : [target(reference, root)]), ...itemsOf(allOf)]
   return [...parts, ...(chosen === undefined ? [] : [chosen])]
     .map((part) => resolve(part, root, first, hops + 1))
     .reduce(merge, rule)
 }
 
 function merge(one: Rule, other: Rule): Rule {
-  const properties = { ...record(one['properties']), ...record(other['properties']) }
-  const required = [...list(one['required']), ...list(other['required'])]
+  const properties = { ...membersOf(one['properties']), ...membersOf(other['properties']) }
+  const required = [...itemsOf(one['required']), ...itemsOf(other['required'])]
   return { ...one, ...other, properties, required }
 }
 
@@ -75,12 +75,12 @@ function target(reference: unknown, root: unknown): unknown {
   if (start !== '#') return {}
   return steps
     .map((step) => decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>((part, step) => (isRule(part) ? part[step] : undefined), root)
+    .reduce<unknown>((part, step) => (isMembers(part) ? part[step] : undefined), root)
 }
 
 function typeOf({ type, properties, items, prefixItems }: Rule): unknown {
   if (type !== undefined) return Array.isArray(type) ? type[0] : type
-  const named = Object.keys(record(properties)).length > 0
+  const named = Object.keys(membersOf(properties)).length > 0
   return !named && (items ?? prefixItems) !== undefined ? 'array' : 'object'
 }
 
@@ -117,7 +117,7 @@ function number({ type, minimum, maximum, multipleOf, ...rule }: Rule): number {
 type Part = [name: string, schema: unknown]
 
 function items({ items, prefixItems, minItems, maxItems }: Rule, all: boolean): Part[] {
-  const first = list(prefixItems)
+  const first = itemsOf(prefixItems)
   const least = Math.max(finite(minItems) ?? 0, all ? Math.max(1, first.length) : 0)
   const most = Math.min(finite(maxItems) ?? Infinity, items === false ? first.length : itemsMax)
   const count = Math.min(least, most)
@@ -125,25 +125,13 @@ function items({ items, prefixItems, minItems, maxItems }: Rule, all: boolean): 
 }
 
 function members(rule: Rule, all: boolean): Part[] {
-  const properties = record(rule['properties'])
-  const required = list(rule['required']).map(String)
+  const properties = membersOf(rule['properties'])
+  const required = itemsOf(rule['required']).map(String)
   const names = all ? [...Object.keys(properties), ...required] : required
   return [...new Set(names)].map((name) => [
     name,
     properties[name] ?? rule['additionalProperties'] ?? {},
   ])
-}
-
-function isRule(value: unknown): value is Rule {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function record(value: unknown): Rule {
-  return isRule(value) ? value : {}
-}
-
-function list(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
 }
 
 function finite(value: unknown): number | undefined {

@@ -18,7 +18,7 @@ import { noPictures, type UpstreamLimits } from '../transport/endpoint.ts'
 import { ownTexts } from '../transport/vendor-texts.ts'
 import { pictureText } from '../wire/long-text.ts'
 import type { Render } from './pictures.ts'
-import { playedRequest, type ThoughtsShown } from './played.ts'
+import { playedRequest, type ThoughtsShown } from './chat.ts'
 import { readScenarios } from './scenario.ts'
 import { sandboxUpstream } from './upstream.ts'
 

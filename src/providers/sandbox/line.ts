@@ -1,7 +1,8 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Receiver } from '../transport/dispatch.ts'
-import type { Refusal } from './refusal.ts'
 
-const json = { 'content-type': 'application/json' }
+/** What an error answer says besides its message. */
+type Wording = { code?: string; param?: string; retryAfterSeconds?: number | undefined }
 
 export type Line = ReturnType<typeof openLine>
 
@@ -10,28 +11,31 @@ export function openLine(receiver: Receiver) {
   let over = false
   let resumed: (() => void) | undefined
   let paused = false
-  let stopWaiting: (() => void) | undefined
+  const stopped = new AbortController()
   const cut = (error: unknown) => {
     if (over) return
     over = true
     resumed?.()
-    stopWaiting?.()
+    stopped.abort()
     receiver.error(error instanceof Error ? error : new Error(String(error)))
   }
   const head = (status: number, headers: Record<string, string>) => {
     if (!over) receiver.head(status, headers)
+  }
+  const data = (bytes: Buffer) => {
+    if (!over && bytes.length > 0) receiver.data(bytes)
   }
   const end = () => {
     if (over) return
     over = true
     receiver.end()
   }
-  const whole = (status: number, headers: Record<string, string>, text: string, broken = false) => {
-    head(status, headers)
-    const bytes = Buffer.from(text)
-    if (!over && bytes.length > 0)
-      receiver.data(broken ? bytes.subarray(0, bytes.length / 2) : bytes)
-    if (broken) cut(new Error('The sandbox cuts the answer.'))
+  /** Sends a whole answer, or its first half when `isCut`. */
+  const json = (body: object, isCut = false, status = 200, headers = {}) => {
+    head(status, { 'content-type': 'application/json', ...headers })
+    const bytes = Buffer.from(JSON.stringify(body))
+    data(isCut ? bytes.subarray(0, bytes.length / 2) : bytes)
+    if (isCut) cut(new Error('The sandbox cuts the answer.'))
     else end()
   }
   receiver.start({
@@ -48,25 +52,28 @@ export function openLine(receiver: Receiver) {
     cut,
     head,
     end,
-    html: (text: string) => whole(200, { 'content-type': 'text/html' }, text),
-    /** Sends a whole answer, or its first half when `broken`. */
-    json: (body: object, broken: boolean) => whole(200, json, JSON.stringify(body), broken),
-    refuse: ({ status, body, headers }: Refusal) =>
-      whole(status, { ...json, ...headers }, JSON.stringify(body)),
+    html: (text: string) => {
+      head(200, { 'content-type': 'text/html' })
+      data(Buffer.from(text))
+      end()
+    },
+    json,
     /** Sends one event unless reading is paused, then yields to the event loop. */
     send: async (text: string) => {
       if (paused && !over) await new Promise<void>((resolve) => (resumed = resolve))
-      if (!over) receiver.data(Buffer.from(text))
+      data(Buffer.from(text))
       await new Promise((resolve) => setImmediate(resolve))
     },
     wait: (delayMs: number) =>
-      new Promise<void>((resolve) => {
-        if (over) return resolve()
-        const timer = setTimeout(resolve, delayMs)
-        stopWaiting = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      }),
+      setTimeout(delayMs, undefined, { signal: stopped.signal }).catch(() => undefined),
   }
+}
+
+/** Sends an error answer in OpenAI's format. */
+export function refuse(line: Line, status: number, message: string, wording: Wording = {}): void {
+  const { code = null, param = null, retryAfterSeconds = status === 429 ? 1 : undefined } = wording
+  const seconds = String(retryAfterSeconds)
+  const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': seconds }
+  const error = { message, type: 'sandbox_error', param, code }
+  line.json({ error }, false, status, headers)
 }

@@ -105,7 +105,7 @@ async function pixels(picture: Sharp) {
     .raw()
     .toBuffer({ resolveWithObject: true })
     .catch((cause: unknown) => {
-      throw new UnreadableSource('A source image cannot be decoded.', { cause })
+      throw new UnreadableSource('The sandbox cannot read one of the pictures to edit.', { cause })
     })
   return { input: data, raw: { width: info.width, height: info.height, channels: 4 as const } }
 }

@@ -2,13 +2,11 @@ import { hash } from 'node:crypto'
 import { lastUserText } from '../../core/chat/prompt.ts'
 import type { Dispatch } from '../transport/dispatch.ts'
 import { completion, streamOut, type Identity } from './chat-answer.ts'
-import { promptTokens, say } from './chat.ts'
+import { promptTokens, say, type PlayedRequest } from './chat.ts'
 import { embeddings, promptOf, type EmbeddingBody } from './embeddings.ts'
-import { openLine, type Line } from './line.ts'
+import { openLine, refuse, type Line } from './line.ts'
 import { moderations, textsIn, type ModerationBody } from './moderations.ts'
 import { pictures, UnreadableSource, type ImageBody, type Render } from './pictures.ts'
-import type { PlayedRequest } from './played.ts'
-import { askedRefusal, invalid, tooLong, unreadableSource, type Refusal } from './refusal.ts'
 import { readScenarios, type Asked } from './scenario.ts'
 import { callTools } from './tool-calls.ts'
 
@@ -28,11 +26,13 @@ export function sandboxUpstream(options: Options): Dispatch {
     const text = typeof sent === 'string' ? sent : sent.join('')
     const answer = answers[request.path] ?? answerPictures
     answer(line, text, options).catch((error: unknown) => {
-      if (error instanceof UnreadableSource) line.refuse(unreadableSource())
+      if (error instanceof UnreadableSource) refuse(line, 400, error.message, unreadable)
       else line.cut(error)
     })
   }
 }
+
+const unreadable = { code: 'invalid_image' }
 
 const answers: Readonly<Record<string, typeof answerChat>> = {
   '/chat/completions': answerChat,
@@ -41,14 +41,12 @@ const answers: Readonly<Record<string, typeof answerChat>> = {
 }
 
 async function answerChat(line: Line, sent: string, options: Options): Promise<void> {
-  // The request is not validated, since an adapter of the gateway wrote it.
-  const request = JSON.parse(sent) as PlayedRequest
+  const request = bodyOf<PlayedRequest>(sent)
   const asked = readScenarios(lastUserText(request), 'chat')
-  if (typeof asked === 'string') return line.refuse(invalid(asked, 'messages'))
-  const refused = playedRefusal(request)
-  if (refused !== undefined) return line.refuse(refused)
+  if (typeof asked === 'string') return invalid(line, asked, 'messages')
+  if (isRefused(line, request)) return
   const calls = callTools(request, asked)
-  if (typeof calls === 'string') return line.refuse(invalid(calls, 'messages'))
+  if (typeof calls === 'string') return invalid(line, calls, 'messages')
   if (await misbehave(line, asked, options)) return
   const createdMs = options.clock()
   const digest = hash('sha256', `${createdMs}${sent}`, 'hex')
@@ -64,60 +62,95 @@ async function answerChat(line: Line, sent: string, options: Options): Promise<v
 }
 
 async function answerPictures(line: Line, sent: string, options: Options): Promise<void> {
-  // The request is not validated, since an adapter of the gateway wrote it.
-  const body = JSON.parse(sent) as ImageBody
-  const asked = readScenarios(body.prompt, 'all')
-  if (typeof asked === 'string') return line.refuse(invalid(asked, 'prompt'))
-  if (await misbehave(line, asked, options)) return
+  const body = bodyOf<ImageBody>(sent)
   const { render, clock } = options
-  const made = await pictures(body, { render, counts: !asked.has('no-usage') })
-  const created = Math.floor(clock() / 1000)
-  return line.json({ created, ...made }, asked.has('cut-stream'))
+  const how = { param: 'prompt', prompt: body.prompt, options }
+  return answerWith(line, how, async (counts) => {
+    const made = await pictures(body, { render, counts })
+    return { created: Math.floor(clock() / 1000), ...made }
+  })
 }
 
 async function answerEmbeddings(line: Line, sent: string, options: Options): Promise<void> {
-  // The request is not validated, since an adapter of the gateway wrote it.
-  const body = JSON.parse(sent) as EmbeddingBody
-  const asked = readScenarios(promptOf(body), 'all')
-  if (typeof asked === 'string') return line.refuse(invalid(asked, 'input'))
-  if (await misbehave(line, asked, options)) return
-  return line.json(await embeddings(body, !asked.has('no-usage')), asked.has('cut-stream'))
+  const body = bodyOf<EmbeddingBody>(sent)
+  const how = { param: 'input', prompt: promptOf(body), options }
+  return answerWith(line, how, (counts) => embeddings(body, counts))
 }
 
 async function answerModerations(line: Line, sent: string, options: Options): Promise<void> {
-  // The request is not validated, since an adapter of the gateway wrote it.
-  const body = JSON.parse(sent) as ModerationBody
-  const asked = readScenarios(textsIn(body).join('\n'), 'all')
-  if (typeof asked === 'string') return line.refuse(invalid(asked, 'input'))
-  if (await misbehave(line, asked, options)) return
-  return line.json(moderations(body, `modr-${options.clock()}`), asked.has('cut-stream'))
+  const body = bodyOf<ModerationBody>(sent)
+  const how = { param: 'input', prompt: textsIn(body).join('\n'), options }
+  return answerWith(line, how, () => moderations(body, `modr-${options.clock()}`))
 }
+
+/** Sends what `make` returns, unless the scenarios of the prompt have another answer. */
+async function answerWith(
+  line: Line,
+  { param, prompt, options }: { param: string; prompt: string; options: Options },
+  make: (counts: boolean) => object | Promise<object>,
+): Promise<void> {
+  const asked = readScenarios(prompt, 'all')
+  if (typeof asked === 'string') return invalid(line, asked, param)
+  if (await misbehave(line, asked, options)) return
+  return line.json(await make(!asked.has('no-usage')), asked.has('cut-stream'))
+}
+
+/** The body of a request, which is not validated, since an adapter of the gateway wrote it. */
+function bodyOf<Body>(sent: string): Body {
+  return JSON.parse(sent) as Body
+}
+
+function invalid(line: Line, complaint: string, param: string): void {
+  refuse(line, 400, complaint, { code: 'invalid_value', param })
+}
+
+const tooLong = { code: 'context_length_exceeded', param: 'messages' }
 
 /** Applies the prompt's delay and error scenarios; returns whether the call was answered. */
 async function misbehave(line: Line, asked: Asked, { routeIndex }: Options): Promise<boolean> {
   await line.wait(asked.number('delay') ?? 0)
-  const refusal = askedRefusal(asked, routeIndex)
+  const retryAfterSeconds = asked.number('rate-limit')
+  const status = asked.number('status')
   if (asked.has('reset')) line.cut(new Error('The sandbox resets the connection.'))
-  else if (refusal !== undefined) line.refuse(refusal)
-  else if (asked.has('malformed')) line.html('<html><body>Bad gateway</body></html>')
+  else if (asked.has('content-policy')) {
+    const code = 'content_policy_violation'
+    refuse(line, 400, 'The sandbox refuses this prompt as unsafe.', { code })
+  } else if (asked.has('context-length')) {
+    refuse(line, 400, 'The sandbox finds this conversation too long.', tooLong)
+  } else if (asked.has('insufficient-quota')) {
+    refuse(line, 429, 'The sandbox has no money left.', { code: 'insufficient_quota' })
+  } else if (asked.has('first-route-fails') && routeIndex === 0) {
+    refuse(line, 503, 'The first route of the sandbox fails.', { code: 'overloaded' })
+  } else if (retryAfterSeconds !== undefined) {
+    const code = 'rate_limit_exceeded'
+    refuse(line, 429, 'The sandbox limits the rate of requests.', { code, retryAfterSeconds })
+  } else if (status !== undefined) {
+    refuse(line, status, `The sandbox was asked for the status ${status}.`)
+  } else if (asked.has('malformed')) line.html('<html><body>Bad gateway</body></html>')
   else if (asked.has('empty')) line.html('')
   else return false
   return true
 }
 
-/** Errors of the simulated model in OpenAI's words. Its adapter has checked all other fields. */
-function playedRefusal(request: PlayedRequest): Refusal | undefined {
+/** Refuses a request in OpenAI's words. Its adapter has checked all other fields. */
+function isRefused(line: Line, request: PlayedRequest): boolean {
   if ((request.top_logprobs ?? 0) > 0 && request.logprobs !== true) {
-    return invalid("'top_logprobs' is only allowed when 'logprobs' is enabled.", 'top_logprobs')
+    const message = "'top_logprobs' is only allowed when 'logprobs' is enabled."
+    invalid(line, message, 'top_logprobs')
+    return true
   }
   const window = request.played?.contextWindow
-  if (window === undefined) return undefined
+  if (window === undefined) return false
   const read = promptTokens(request)
   const asked = request.max_completion_tokens ?? request.max_tokens ?? 0
-  if (read + asked <= window) return undefined
+  if (read + asked <= window) return false
   const wanted = asked > 0 ? ` (${read} in the messages, ${asked} in the completion)` : ''
-  return tooLong(
+  refuse(
+    line,
+    400,
     `This model's maximum context length is ${window} tokens. However, you requested ` +
       `${read + asked} tokens${wanted}. Please reduce the length of the messages or completion.`,
+    tooLong,
   )
+  return true
 }
