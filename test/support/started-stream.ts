@@ -13,7 +13,8 @@ export function startOpenAiStream(
   return startStream(answer, {
     limits: { answerBytesMax, jsonBytesMax: answerBytesMax, endTimeoutMs: 1 },
     dialect,
-    request: {},
+    request: { model: 'fallback', messages: [] },
+    eventBytesMax: answerBytesMax,
     tokensMax: { input: 1e9, output: 1e9 },
     reading: { texts: ownTexts },
     fallback: { created: 1_767_225_600, model: 'fallback' },

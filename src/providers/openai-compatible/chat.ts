@@ -4,7 +4,6 @@ import type {
   ChatCompletion,
   ChatRequest,
   ChatTurn,
-  ChunkIdentity,
 } from '../../core/chat/chat.ts'
 import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
@@ -18,20 +17,18 @@ import {
   readRest,
   receive,
   wholeReader,
-  type PieceReader,
 } from '../transport/upstream.ts'
 import { membersOf, type Members } from '../wire/any-json.ts'
 import { inlineImages, needsInlining } from '../../core/chat/pictures.ts'
-import { tokensMaxOf, type TokensMax, withTier } from '../wire/token-count.ts'
+import { tokensMaxOf, withTier } from '../wire/token-count.ts'
 import { assembledAnswer } from './assembled-answer.ts'
 import { writeChat } from './chat-request.ts'
-import { plainDialect, type ChatDialect, type OpenAiEndpoint } from './dialect.ts'
-import { eventLane } from './event-lane.ts'
-import { beginsEvent, sniffedBytes, startStream } from './event-stream.ts'
+import { plainDialect, type OpenAiEndpoint } from './dialect.ts'
+import { eventLane, type Reading } from './event-lane.ts'
+import { beginsEvent, startStream } from './event-stream.ts'
 import { bodyFailure, readFailure, type ErrorReading } from './failure.ts'
 import { readMembers } from './members.ts'
 import { repairAnswer } from './repair-answer.ts'
-import { createChunkRepair } from './repair-chunk.ts'
 import { readUsage, usageIn } from './usage.ts'
 
 const path = '/chat/completions'
@@ -64,7 +61,7 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
         const receiving = { dispatch, request: sent, bytesMax, copies: printedCopies }
         return receive(receiving, turn, (head) =>
           head.status === 200
-            ? completionReader(readingFor(turn.createdSeconds))
+            ? wholeReader((bytes) => readCompletion(bytes, readingFor(turn.createdSeconds)))
             : readFailure(head, reading),
         )
       }
@@ -89,40 +86,9 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
   }
 }
 
-type Reading = {
-  request: ChatRequest
-  dialect: ChatDialect
-  reading: ErrorReading
-  fallback: Omit<ChunkIdentity, 'id'>
-  tokensMax: TokensMax
-  eventBytesMax: number
-}
-
 /** Reads an answer that should be one JSON object; some servers stream it, as its first bytes show. */
-function completionReader(how: Reading): PieceReader<ChatAnswer> {
-  const whole = wholeReader((answer) => answer)
-  let bytes = 0
-  let streamed: PieceReader<ChatAnswer> | undefined
-  return {
-    push: (piece) => {
-      const isBeginning = bytes < sniffedBytes
-      bytes += piece.length
-      if (streamed !== undefined) return streamed.push(piece)
-      whole.push(piece)
-      if (!isBeginning || bytes < sniffedBytes || !beginsEvent(whole.finish())) return
-      streamed = streamedReader(how)
-      streamed.push(whole.finish())
-    },
-    finish: () => streamed?.finish() ?? readCompletion(whole.finish(), how),
-  }
-}
-
 function readCompletion(bytes: Buffer, how: Reading): ChatAnswer {
-  if (beginsEvent(bytes)) {
-    const streamed = streamedReader(how)
-    streamed.push(bytes)
-    return streamed.finish()
-  }
+  if (beginsEvent(bytes)) return readStreamed(bytes, how)
   const parsed = parseJson(bytes)
   try {
     return answerIn(parsed, bytes.length, how)
@@ -151,31 +117,16 @@ function reportedUsage(body: Members, { dialect, tokensMax }: Reading): Usage | 
   return readUsage(usageIn(body, dialect.usageMember), tokensMax, dialect.readCost)
 }
 
-function streamedReader(how: Reading): PieceReader<ChatAnswer> {
-  const { request, dialect, reading, fallback, tokensMax, eventBytesMax } = how
+function readStreamed(bytes: Buffer, how: Reading): ChatAnswer {
+  const { request, reading, fallback } = how
   const naming = { fallback, texts: reading.texts }
-  const repair = createChunkRepair(naming, request.tools, dialect.finishReasons)
-  const lane = eventLane({ repair, dialect, reading, tokensMax, eventBytesMax })
-  const assembled = assembledAnswer(lane)
-  let bytes = 0
-  const counted = <T>(read: () => T): T => {
-    try {
-      return read()
-    } catch (error) {
-      throw countedFailure(error, lane.usageSoFar())
-    }
-  }
-  return {
-    push: (piece) => {
-      bytes += piece.length
-      counted(() => assembled.push(piece))
-    },
-    finish: () =>
-      counted(() => {
-        const completion = repairAnswer(assembled.finish(), naming)
-        const usage = lane.usageSoFar() ?? estimateUsage(request, completion)
-        return { completion, usage, bytes }
-      }),
+  const lane = eventLane(how)
+  try {
+    const completion = repairAnswer(assembledAnswer(bytes, lane), naming)
+    const usage = lane.usageSoFar() ?? estimateUsage(request, completion)
+    return { completion, usage, bytes: bytes.length }
+  } catch (error) {
+    throw countedFailure(error, lane.usageSoFar())
   }
 }
 

@@ -1,4 +1,5 @@
 import { joinPieces } from '../../bytes/pieces.ts'
+import type { ChatRequest, ChunkIdentity } from '../../core/chat/chat.ts'
 import type { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/money/price.ts'
 import { endOfEvent, eventOf, fieldsOf, wholeEvents } from '../wire/event-source.ts'
@@ -10,13 +11,16 @@ import type { ChatDialect } from './dialect.ts'
 import { endOfForm, formOf, Output, rewrite, type EventForm } from './event-form.ts'
 import { bodyFailure, eventFailure, type ErrorReading } from './failure.ts'
 import { readMembers } from './members.ts'
-import type { ChunkRepair } from './repair-chunk.ts'
+import { createChunkRepair, type ChunkRepair } from './repair-chunk.ts'
 import { readUsage, usageIn } from './usage.ts'
 
-type Options = {
-  repair: ChunkRepair
+/** What reading an answer needs besides its bytes. */
+export type Reading = {
+  request: ChatRequest
   dialect: ChatDialect
   reading: ErrorReading
+  /** Date and model for answers that do not state them. */
+  fallback: Omit<ChunkIdentity, 'id'>
   tokensMax: TokensMax
   eventBytesMax: number
 }
@@ -34,14 +38,16 @@ const formsMax = 6
  * and are not parsed if an earlier event had the same form: parsing every event would triple the
  * cost of a burst (docs/performance.md#event-streams).
  */
-export function eventLane(options: Options): StreamReader {
-  const { repair, eventBytesMax } = options
+export function eventLane(options: Reading): StreamReader {
+  const { request, dialect, reading, fallback, eventBytesMax } = options
+  const naming = { fallback, texts: reading.texts }
+  const repair = createChunkRepair(naming, request.tools, dialect.finishReasons)
   const forms: EventForm[] = []
   const keep = (form: EventForm | undefined) => {
     if (form !== undefined && forms.unshift(form) > formsMax) forms.pop()
   }
   const forget = () => void forms.splice(0)
-  const { readEvent, isOver, usage } = eventReader(options, keep, forget)
+  const { readEvent, isOver, usage } = eventReader(repair, options, { keep, forget })
   let failure: ProviderFailure | undefined
   const tryEvent: ReadEvent = (event) => {
     try {
@@ -110,9 +116,9 @@ function passOn(
 const ends: number[] = []
 
 function eventReader(
-  { repair, dialect, reading, tokensMax }: Options,
-  keep: (form: EventForm | undefined) => void,
-  forget: () => void,
+  repair: ChunkRepair,
+  { dialect, reading, tokensMax }: Reading,
+  { keep, forget }: { keep: (form: EventForm | undefined) => void; forget: () => void },
 ) {
   let usage: Usage | undefined
   let tier: unknown

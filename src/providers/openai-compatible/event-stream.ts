@@ -1,30 +1,14 @@
 import { joinPieces } from '../../bytes/pieces.ts'
-import type {
-  ChatAnswer,
-  ChatCompletion,
-  ChatRequest,
-  ChatStream,
-  ChunkIdentity,
-} from '../../core/chat/chat.ts'
+import type { ChatAnswer, ChatCompletion, ChatStream } from '../../core/chat/chat.ts'
 import type { ProviderFailure } from '../../core/failure.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
 import { assertEvents, eventTooLarge } from '../wire/event-source.ts'
 import { forwardedStream, toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
-import type { TokensMax } from '../wire/token-count.ts'
-import type { ChatDialect } from './dialect.ts'
-import { eventLane } from './event-lane.ts'
-import type { ErrorReading } from './failure.ts'
-import { createChunkRepair } from './repair-chunk.ts'
+import { eventLane, type Reading } from './event-lane.ts'
 
-type Options = {
-  request: Pick<ChatRequest, 'tools'>
+type Options = Reading & {
   limits: StreamLimits
-  dialect: ChatDialect
-  reading: ErrorReading
-  /** Date and model for answers that do not state them. */
-  fallback: Omit<ChunkIdentity, 'id'>
-  tokensMax: TokensMax
   /** Reads a complete answer of an upstream that did not stream. Throws a ProviderFailure. */
   readWhole: (bytes: Buffer) => ChatAnswer
 }
@@ -34,20 +18,13 @@ type Options = {
  * ProviderFailure if the first event is an error or no event arrives.
  */
 export function startStream(answer: OpenAnswer, options: Options): Promise<ChatStream> {
-  const { request, limits, dialect, reading, fallback, tokensMax } = options
+  const { limits } = options
   const beginning = answer.peek()?.subarray(0, sniffedBytes) ?? nothing
   if (!beginsEvent(beginning)) {
     if (isJson(beginning)) return forwardedStream(answer, limits, wholeAnswer(options))
     assertEvents(answer)
   }
-  const naming = { fallback, texts: reading.texts }
-  const repair = createChunkRepair(naming, request.tools, dialect.finishReasons)
-  const eventBytesMax = limits.jsonBytesMax
-  return forwardedStream(
-    answer,
-    limits,
-    eventLane({ repair, dialect, reading, tokensMax, eventBytesMax }),
-  )
+  return forwardedStream(answer, limits, eventLane(options))
 }
 
 /** Whether a body begins like JSON; the media type is not reliable. */
@@ -61,7 +38,7 @@ export function beginsEvent(body: Buffer): boolean {
 }
 
 /** The first bytes of an answer, which show its format. */
-export const sniffedBytes = 64
+const sniffedBytes = 64
 
 const nothing = Buffer.alloc(0)
 
