@@ -1,7 +1,7 @@
 import type { Vendor } from '../vendor.ts'
 import { platformFieldsExcept, type ChatDialect } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
-import { nanoUsdOf } from '../wire/reported-cost.ts'
+import { costOf } from '../wire/reported-cost.ts'
 
 /** What the hosts below have in common: their servers are forks and relatives of vLLM. */
 const usual: ChatDialect = { limit: 'max_tokens', noDeveloper: true, takesBack: [] }
@@ -50,10 +50,7 @@ export const hosts: readonly Vendor[] = [
         ...platformFieldsExcept('prompt_cache_key', 'service_tier'),
       ],
       values: { service_tier: ['priority'] },
-      readCost: ({ estimated_cost: cost }: { estimated_cost?: unknown }) => {
-        const reportedNanoUsd = nanoUsdOf([cost])
-        return reportedNanoUsd === undefined ? undefined : { reportedNanoUsd }
-      },
+      readCost: ({ estimated_cost: cost }: { estimated_cost?: unknown }) => costOf(cost),
     },
     embeddingDialect: { takes: { dimensions: true } },
   }),

@@ -2,6 +2,17 @@ import type { Abilities } from '../openai-compatible/dialect.ts'
 
 /** Fields that all reasoning models reject. */
 const without = ['stop']
+const efforts = ['none', 'low', 'medium', 'high', 'xhigh'] as const
+/** Models of the fifth generation since 5.1. */
+const fifth: Abilities = {
+  efforts: [...efforts],
+  thinks: 'asked',
+  samples_without_thinking: true,
+  without,
+}
+/** Models that refuse tools in the chat API while they think. */
+const toolless = { tools_while_thinking: 'none', without } as const
+
 /**
  * Abilities of the generations of reasoning models by name, including dated snapshots
  * (docs/vendors.md#openai-efforts-and-tools).
@@ -13,60 +24,13 @@ export const families: readonly (readonly [RegExp, Abilities])[] = [
   ],
   [
     /^gpt-6(?:-(?:sol|luna)|\.1-terra)/,
-    {
-      efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
-      thinks: 'unasked',
-      tools_while_thinking: 'none',
-      without,
-    },
+    { efforts: [...efforts, 'max'], thinks: 'unasked', ...toolless },
   ],
-  [
-    /^gpt-(?:[6-9]|\d\d)/,
-    {
-      efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
-      thinks: 'always',
-      tools_while_thinking: 'none',
-      without,
-    },
-  ],
-  [
-    /^gpt-5\.[6-9]/,
-    {
-      efforts: ['none', 'low', 'medium', 'high', 'xhigh'],
-      thinks: 'unasked',
-      tools_while_thinking: 'none',
-      samples_without_thinking: true,
-      without,
-    },
-  ],
-  [
-    /^gpt-5\.[45]/,
-    {
-      efforts: ['none', 'low', 'medium', 'high', 'xhigh'],
-      thinks: 'asked',
-      tools_while_thinking: 'none',
-      samples_without_thinking: true,
-      without,
-    },
-  ],
-  [
-    /^gpt-5\.1/,
-    {
-      efforts: ['none', 'low', 'medium', 'high'],
-      thinks: 'asked',
-      samples_without_thinking: true,
-      without,
-    },
-  ],
-  [
-    /^gpt-5\.\d/,
-    {
-      efforts: ['none', 'low', 'medium', 'high', 'xhigh'],
-      thinks: 'asked',
-      samples_without_thinking: true,
-      without,
-    },
-  ],
+  [/^gpt-(?:[6-9]|\d\d)/, { efforts: [...efforts.slice(1), 'max'], thinks: 'always', ...toolless }],
+  [/^gpt-5\.[6-9]/, { ...fifth, thinks: 'unasked', ...toolless }],
+  [/^gpt-5\.[45]/, { ...fifth, ...toolless }],
+  [/^gpt-5\.1/, { ...fifth, efforts: efforts.slice(0, -1) }],
+  [/^gpt-5\.\d/, fifth],
   [/^gpt-5/, { efforts: ['minimal', 'low', 'medium', 'high'], thinks: 'always', without }],
   [/^o\d/, { efforts: ['low', 'medium', 'high'], thinks: 'always', without }],
 ]

@@ -1,6 +1,6 @@
 import { answerFields } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
-import { nanoUsdOf, type ReportedCost } from '../wire/reported-cost.ts'
+import { costOf, nanoUsdOf, type ReportedCost } from '../wire/reported-cost.ts'
 
 /** OpenRouter, with any model that it routes to (docs/vendors.md#openai-compatible-endpoints). */
 export const openrouter = protocolVendor({
@@ -33,8 +33,8 @@ type WireCost = {
 function readCost(wire: WireCost): ReportedCost | undefined {
   const { cost, is_byok: isOwnKey, cost_details: details } = wire
   const upstream = details?.upstream_inference_cost
-  const reportedNanoUsd = nanoUsdOf(isOwnKey === true ? [cost, upstream] : [cost])
+  if (isOwnKey !== true) return costOf(cost)
+  const reportedNanoUsd = nanoUsdOf([cost, upstream])
   if (reportedNanoUsd === undefined) return undefined
-  if (isOwnKey !== true) return { reportedNanoUsd }
   return { reportedNanoUsd, upstreamNanoUsd: nanoUsdOf([upstream])! }
 }

@@ -1,6 +1,6 @@
 import { platformFieldsExcept } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
-import { nanoUsdOf, type ReportedCost } from '../wire/reported-cost.ts'
+import { costOf } from '../wire/reported-cost.ts'
 
 /** Perplexity, whose models search the web (docs/vendors.md#openai-compatible-endpoints). */
 export const perplexity = protocolVendor({
@@ -33,7 +33,6 @@ export const perplexity = protocolVendor({
 })
 
 /** The cost of a call with its searches, in dollars; the last event of a stream has it. */
-function readCost({ cost }: { cost?: { total_cost?: unknown } | null }): ReportedCost | undefined {
-  const reportedNanoUsd = nanoUsdOf([cost?.total_cost])
-  return reportedNanoUsd === undefined ? undefined : { reportedNanoUsd }
+function readCost({ cost }: { cost?: { total_cost?: unknown } | null }) {
+  return costOf(cost?.total_cost)
 }

@@ -1,5 +1,6 @@
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto'
 import { ProviderFailure } from '../../core/failure.ts'
+import { jsonObject } from '../../core/json-object.ts'
 import { isPrivateHost } from '../../core/public-address.ts'
 
 /** A request for a token, as a form. */
@@ -26,7 +27,7 @@ export function faultOfAccount(text: string): string | undefined {
 
 /** The secret parts of a service account, which texts are cleaned of; empty for another text. */
 export function secretsOfAccount(text: string): string[] {
-  const { private_key: pem, private_key_id: id } = membersIn(text)
+  const { private_key: pem, private_key_id: id } = jsonObject(text) ?? {}
   const lines = typeof pem === 'string' ? pem.split('\n') : []
   const isSecret = (line: string) => line.length >= secretLineMin && !line.startsWith('-----')
   return [...lines.filter(isSecret), ...(typeof id === 'string' ? [id] : [])]
@@ -72,7 +73,7 @@ class AccountFault extends Error {
 
 /** Throws for a text that is not the JSON file of a service account. */
 function accountIn(text: string): ServiceAccount {
-  const members = membersIn(text)
+  const members = jsonObject(text) ?? {}
   const { type, client_email: email, private_key: pem, private_key_id: keyId } = members
   const { token_uri: address } = members
   if (type !== 'service_account') {
@@ -95,14 +96,4 @@ function accountIn(text: string): ServiceAccount {
   const key = createPrivateKey(pem as string)
   if (key.asymmetricKeyType !== 'rsa') throw new AccountFault('its private_key must be an RSA key.')
   return { email: email as string, address: address as string, keyId: keyId as string, key }
-}
-
-function membersIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const json: unknown = JSON.parse(text)
-    // Any object can be read as a record of unknown values.
-    return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
 }

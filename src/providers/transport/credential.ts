@@ -1,8 +1,9 @@
 import { uncounted } from '../../bytes/budget.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import { jsonObject } from '../../core/json-object.ts'
 import { createDispatch, type Connector } from './dispatch.ts'
 import type { TokenRequest } from './account-tokens.ts'
-import { parseJson, receive, wholeReader } from './upstream.ts'
+import { receive, wholeReader } from './upstream.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -123,7 +124,7 @@ function readToken(status: number, bytes: Buffer): { text: string; seconds: numb
   if (status >= 500 || status === 429) {
     throw failed('overloaded', `The token endpoint of the provider answered HTTP ${status}.`)
   }
-  const { access_token: text, expires_in: seconds, error } = membersIn(bytes)
+  const { access_token: text, expires_in: seconds, error } = jsonObject(bytes.toString()) ?? {}
   if (status !== 200) {
     const code = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? `, ${error}` : ''
     const message = `The provider's token endpoint rejects the credentials (HTTP ${status}${code}).`
@@ -134,14 +135,4 @@ function readToken(status: number, bytes: Buffer): { text: string; seconds: numb
   }
   const isCount = typeof seconds === 'number' && seconds > 0
   return { text, seconds: isCount ? Math.min(seconds, secondsMax) : secondsMax }
-}
-
-function membersIn(bytes: Buffer): Readonly<Record<string, unknown>> {
-  try {
-    const json: unknown = parseJson(bytes)
-    // Any object can be read as a record of unknown values.
-    return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
 }

@@ -7,6 +7,12 @@ const nanoPerUsd = 1_000_000_000n
 /** Decimals of an amount: up to 17 significant digits after leading zeros. */
 const decimals = 30
 
+/** The charge of one amount; undefined if it is not plausible. */
+export function costOf(amount: unknown, unitsPerUsd = 1n): ReportedCost | undefined {
+  const reportedNanoUsd = nanoUsdOf([amount], unitsPerUsd)
+  return reportedNanoUsd === undefined ? undefined : { reportedNanoUsd }
+}
+
 /**
  * Converts amounts that a vendor reported, in units of 1/`unitsPerUsd` dollars, to nano-dollars.
  * Uses the decimal text of the amounts and rounds the sum, half up. Undefined unless each amount is

@@ -2,7 +2,7 @@ import { given } from '../../core/given.ts'
 import { platformFieldsExcept } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { pictureUrl } from '../wire/long-text.ts'
-import { nanoUsdOf } from '../wire/reported-cost.ts'
+import { costOf } from '../wire/reported-cost.ts'
 
 /** xAI (docs/vendors.md#openai-compatible-endpoints). */
 export const xai = protocolVendor({
@@ -39,6 +39,5 @@ export const xai = protocolVendor({
 const ticksPerUsd = 10_000_000_000n
 
 function readCost({ cost_in_usd_ticks: ticks }: { cost_in_usd_ticks?: unknown }) {
-  const reportedNanoUsd = nanoUsdOf([ticks], ticksPerUsd)
-  return reportedNanoUsd === undefined ? undefined : { reportedNanoUsd }
+  return costOf(ticks, ticksPerUsd)
 }
