@@ -1,4 +1,5 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
+import { given } from '../../core/given.ts'
 import { seedOf, type ImageAdapter, type ImageCall } from '../../core/image/image.ts'
 import { noUsage } from '../../core/money/price.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
@@ -9,7 +10,7 @@ import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
-import { membersOf } from '../wire/any-json.ts'
+import { membersOf, textIn } from '../wire/any-json.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
 import { countIn } from '../wire/token-count.ts'
 import { failureKind } from './failure.ts'
@@ -90,10 +91,7 @@ function addressesIn(body: WireAnswer, texts: VendorTexts, made: number): string
 
 function complaintOf(body: unknown): Complaint {
   const { code, message } = membersOf(body)
-  return {
-    ...(typeof code === 'string' ? { code } : {}),
-    ...(typeof message === 'string' ? { message } : {}),
-  }
+  return given({ code: textIn(code), message: textIn(message) })
 }
 
 function kindOf(status: number, complaint: Complaint): FailureKind {

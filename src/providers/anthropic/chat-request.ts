@@ -20,32 +20,8 @@ import { narrowSchema, type NarrowSchema } from './schema.ts'
 import { writeThinking } from './thinking.ts'
 import type { WireRequest } from './wire.ts'
 
-type Field = keyof ChatRequest
 type AskedTool = NonNullable<FunctionRequest['tools']>[number]
 
-/** Fields that are sent in some form; any other field is reported as ignored. */
-const sentFields: ReadonlySet<string> = new Set<Field | 'safety_identifier'>([
-  'model',
-  'models',
-  'messages',
-  'temperature',
-  'top_p',
-  'n',
-  'max_tokens',
-  'max_completion_tokens',
-  'stop',
-  'response_format',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'reasoning_effort',
-  'stream',
-  'stream_options',
-  'user',
-  'safety_identifier',
-  'cache_control',
-  'web_search_options',
-])
 const toolName = /^[\w-]+$/
 const maxTokensUsual = 4096
 const temperatureMax = 1
@@ -53,7 +29,8 @@ const temperatureMax = 1
 /** Translates the canonical request to the Messages API (docs/vendors.md#anthropic-request). */
 export function writeChat(asked: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const { request, ...notes } = functionsOnly(asked, 'Anthropic')
-  reportIgnored(request, sentFields, 'Anthropic', notes)
+  const own = ['parallel_tool_calls', 'user', 'safety_identifier']
+  reportIgnored(request, own, 'Anthropic', notes)
   const choiceParam = asked.function_call === undefined ? 'tool_choice' : 'function_call'
   if ((request.n ?? 1) > 1) {
     notes.problems.push({ param: 'n', message: 'Anthropic returns one answer per call.' })

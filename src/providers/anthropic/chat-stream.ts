@@ -7,14 +7,13 @@ import type { ChatRequest, ChunkIdentity } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { membersOf } from '../wire/any-json.ts'
 import type { TokensMax } from '../wire/token-count.ts'
-import { answerId } from '../wire/answer-id.ts'
+import { identityOf } from '../wire/answer-id.ts'
 import { tooLarge } from '../transport/answer-failure.ts'
 import { callIdOf, callsMax } from '../wire/call-id.ts'
 import {
   brokenOff,
   chunkWriter,
   parseEvent,
-  roleDelta,
   toolDelta,
   type ChunkWriter,
   type Translator,
@@ -23,7 +22,7 @@ import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { withCounted } from '../wire/web-search.ts'
 import { bodyFailure } from './failure.ts'
 import { finishReasonOf, refusalOf } from './finish-reason.ts'
-import { streamedSearches } from './search.ts'
+import { searchReader } from './search.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 
@@ -37,8 +36,9 @@ type BlockEvent = Extract<
 const textDelta =
   /^\{"type":"content_block_delta","index":\d+,"delta":\{"type":"text_delta","text":("[^"\\]*(?:\\.[^"\\]*)*")\}\s*\}\s*$/
 
-export type StreamOptions = {
-  request: Pick<ChatRequest, 'web_search_options'>
+/** What reading an answer needs besides its bytes. */
+export type Reading = {
+  request: ChatRequest
   createdSeconds: number
   /** The model name to report if the vendor sends none. */
   upstreamModel: string
@@ -48,32 +48,24 @@ export type StreamOptions = {
 }
 
 /** Translates Anthropic's events to chunks (docs/vendors.md#anthropic-stream). */
-export function translator(options: StreamOptions): Translator {
+export function translator(options: Reading): Translator {
   const { upstreamModel, texts, answerBytesMax, tokensMax } = options
   let { identity, usage } = beginningOf({}, options)
   let writer: ChunkWriter = chunkWriter(identity)
-  let begun = false
   let finished = false
   let over = false
   const readBlock = blockReader({ bytesMax: answerBytesMax, upstreamModel, texts })
-  const searches = options.request.web_search_options == null ? undefined : streamedSearches(texts)
-
-  const begin = () => {
-    if (begun) return ''
-    begun = true
-    return writer.delta(0, roleDelta)
-  }
-  const delta = (json: string | undefined) =>
-    json === undefined ? '' : begin() + writer.delta(0, json)
+  const searches = options.request.web_search_options == null ? undefined : searchReader(texts)
+  const delta = (json: string | undefined) => (json === undefined ? '' : writer.delta(0, json))
   return {
     read: (data) => {
       // Citations name places in the text, so its length must be known.
       const text = searches ? null : textDelta.exec(data)
-      if (text !== null) return begin() + writer.delta(0, `{"content":${text[1]}}`)
+      if (text !== null) return writer.delta(0, `{"content":${text[1]}}`)
       const event = parseEvent<WireEvent>(data)
       switch (event.type) {
         case 'message_start': {
-          if (begun) return ''
+          if (writer.hasBegun(0)) return ''
           ;({ identity, usage } = beginningOf(event.message, options))
           writer = chunkWriter(identity)
           return ''
@@ -81,16 +73,15 @@ export function translator(options: StreamOptions): Translator {
         case 'content_block_start':
         case 'content_block_delta':
         case 'content_block_stop': {
-          const before = searches?.read(membersOf(event)) ?? []
-          return [...before, readBlock(event)].map(delta).join('')
+          const found = searches?.read(membersOf(event)) ?? []
+          return [...found.map((one) => JSON.stringify(one)), readBlock(event)].map(delta).join('')
         }
         case 'message_delta':
           usage = { ...usage, ...present(event.usage) }
           if (event.delta.stop_reason === null) return ''
           finished = true
           return (
-            begin() +
-            (searches?.pending() ?? []).map(delta).join('') +
+            (searches?.pending() ?? []).map((one) => delta(JSON.stringify(one))).join('') +
             writeEnd(writer, event.delta, texts)
           )
         case 'message_stop':
@@ -113,11 +104,10 @@ export function translator(options: StreamOptions): Translator {
 
 /** The identity and the first counts of a message. Compatible servers omit the id and the model. */
 export function beginningOf(
-  { id, model, usage }: Partial<Message>,
-  { createdSeconds: created, upstreamModel, texts }: StreamOptions,
+  message: Partial<Message>,
+  options: Reading,
 ): { identity: ChunkIdentity; usage: WireUsage } {
-  const identity = { id: answerId(id, texts), created, model: texts.name(model) ?? upstreamModel }
-  return { identity, usage: membersOf(usage) }
+  return { identity: identityOf(message, options), usage: membersOf(message.usage) }
 }
 
 function writeEnd(

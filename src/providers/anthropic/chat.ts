@@ -16,14 +16,14 @@ import { jsonRequests, type UpstreamHead, type UpstreamRequest } from '../transp
 import type { Endpoint } from '../transport/endpoint.ts'
 import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import { answerId } from '../wire/answer-id.ts'
+import { identityOf } from '../wire/answer-id.ts'
 import { callIdOf } from '../wire/call-id.ts'
 import { countInput } from '../wire/count-input.ts'
 import { nativeFirst, openNative } from '../wire/native-stream.ts'
 import { openTranslated } from '../wire/translated-stream.ts'
-import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
+import { tokensMaxOf } from '../wire/token-count.ts'
 import { writeChat } from './chat-request.ts'
-import { translator } from './chat-stream.ts'
+import { translator, type Reading } from './chat-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
 import { finishReasonOf, refusalOf } from './finish-reason.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
@@ -42,18 +42,17 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   const requestTo = jsonRequests(endpoint, { headers: versionHeaders })
   const bytesMax = limits.jsonBytesMax
   const failing = { readFailure: (head: UpstreamHead) => readFailure(head, texts) }
-  const whole = ({ request, seal }: Sending, turn: ChatTurn, asked: Asked) =>
+  const whole = ({ request, seal }: Sending, turn: ChatTurn, asked: Reading) =>
     receive({ dispatch, request, bytesMax, copies: printedCopies }, turn, (head) =>
       head.status === 200
         ? wholeReader((bytes) => readMessage(bytes, asked, seal))
         : readFailure(head, texts),
     )
-  const stream = ({ request, seal }: Sending, turn: ChatTurn, asked: Asked) => {
+  const stream = ({ request, seal }: Sending, turn: ChatTurn, asked: Reading) => {
     const opening = { endpoint, request, ...failing }
-    const reading = { ...asked, answerBytesMax: bytesMax }
     return seal === undefined
-      ? openTranslated(opening, turn, () => translator(reading))
-      : openNative(opening, turn, () => nativeReader({ ...reading, seal }))
+      ? openTranslated(opening, turn, () => translator(asked))
+      : openNative(opening, turn, () => nativeReader({ ...asked, seal }))
   }
   return {
     takesResultMedia: true,
@@ -61,8 +60,9 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
       const { body, problems, warnings } = writeChat(request, target)
       const { upstreamModel } = target
       const tokensMax = tokensMaxOf(target)
-      const askedIn = ({ createdSeconds }: ChatTurn): Asked => {
-        return { request, createdSeconds, upstreamModel, tokensMax, texts }
+      const askedIn = ({ createdSeconds }: ChatTurn): Reading => {
+        const from = { request, createdSeconds, upstreamModel }
+        return { ...from, tokensMax, texts, answerBytesMax: bytesMax }
       }
       const asking = (sending: () => Sending) => ({
         complete: (turn: ChatTurn) => whole(sending(), turn, askedIn(turn)),
@@ -111,16 +111,9 @@ function sendingNative(
   return { request: requestTo(path, undefined), counted, seal: native.seal }
 }
 
-type Asked = {
-  request: ChatRequest
-  createdSeconds: number
-  upstreamModel: string
-  tokensMax: TokensMax
-  texts: VendorTexts
-}
 type WireMessage = (Partial<Message> & { error?: unknown }) | null
 
-function readMessage(bytes: Buffer, asked: Asked, seal: Sending['seal']): ChatAnswer {
+function readMessage(bytes: Buffer, asked: Reading, seal: Sending['seal']): ChatAnswer {
   // The answer is not validated: a wrong shape is reported as `malformed`.
   const wire = parseJson(bytes) as WireMessage
   try {
@@ -133,7 +126,7 @@ function readMessage(bytes: Buffer, asked: Asked, seal: Sending['seal']): ChatAn
   }
 }
 
-function answerIn(wire: WireMessage, bytes: number, asked: Asked): ChatAnswer {
+function answerIn(wire: WireMessage, bytes: number, asked: Reading): ChatAnswer {
   const { texts } = asked
   if (wire?.error != null) throw bodyFailure(wire, texts)
   if (!Array.isArray(wire?.content)) {
@@ -144,11 +137,12 @@ function answerIn(wire: WireMessage, bytes: number, asked: Asked): ChatAnswer {
     message.refusal = refusalOf(wire.stop_details, texts)
     if (message.content === '') message.content = null
   }
+  const { id, created, model } = identityOf(wire, asked)
   const completion: ChatCompletion = {
-    id: answerId(wire.id, texts),
+    id,
     object: 'chat.completion',
-    created: asked.createdSeconds,
-    model: texts.name(wire.model) ?? asked.upstreamModel,
+    created,
+    model,
     choices: [
       { index: 0, message, logprobs: null, finish_reason: finishReasonOf(wire.stop_reason) },
     ],

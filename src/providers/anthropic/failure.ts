@@ -1,4 +1,5 @@
 import type { FailureKind, ProviderFailure } from '../../core/failure.ts'
+import { given } from '../../core/given.ts'
 import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
@@ -20,12 +21,7 @@ export function bodyFailure(body: unknown, texts: VendorTexts): ProviderFailure 
 function complaintOf(body: unknown): Complaint {
   const { error } = membersOf(body)
   const { message, type } = membersOf(error)
-  const words = textIn(message) ?? textIn(error)
-  const kind = textIn(type)
-  return {
-    ...(words === undefined ? {} : { message: words }),
-    ...(kind === undefined ? {} : { type: kind }),
-  }
+  return given({ message: textIn(message) ?? textIn(error), type: textIn(type) })
 }
 
 const kinds: Readonly<Record<string, FailureKind>> = {

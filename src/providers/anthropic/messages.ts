@@ -9,12 +9,13 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import type { components } from '../../../generated/types.ts'
 import { readDataUrl } from '../../bytes/base64.ts'
-import { jsonObject } from '../../core/json-object.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import { callIdFor } from '../wire/call-id.ts'
 import type { Notes } from '../wire/fields.ts'
 import {
   answerAtEnd,
+  argumentsOf,
+  hoisted,
   instructionsAlone,
   instructionsOf,
   onlyTexts,
@@ -62,7 +63,7 @@ export function writeMessages(
       case 'developer':
         for (const block of textBlocksOf(instructionsOf(message, path, notes.problems), notes))
           system.push(block)
-        if (turns.length > 0) notes.warnings.push(hoisted(path, message.role))
+        if (turns.length > 0) notes.warnings.push(hoisted('Anthropic', path, message.role))
         break
       case 'user':
         add('user', blocksOf(message, path, notes))
@@ -104,11 +105,6 @@ function opening(param: string, { warnings }: Notes): TextBlockParam[] {
   const reason = "Anthropic requires a user message first. The message '.' was inserted."
   warnings.push({ param, requested: 'assistant', applied: 'user', reason })
   return [{ type: 'text', text: '.' }]
-}
-
-function hoisted(param: string, role: string) {
-  const reason = 'Anthropic reads instructions before the conversation, not within it.'
-  return { param, requested: role, applied: 'system', reason }
 }
 
 /** Omits texts of white space alone, which Anthropic refuses. */
@@ -216,24 +212,15 @@ function blocksOfCall(
   { path, upstreamModel }: { path: string; upstreamModel: string },
   { problems }: Notes,
 ): ContentBlockParam[] {
-  const { name, arguments: text } = call.function
-  const input = parseArguments(text)
+  const { name } = call.function
+  const input = argumentsOf(call, path, problems)
   const thoughts = thoughtsOfCall(call, upstreamModel)
-  const refuse = (param: string, message: string) =>
-    problems.push({ param: `${path}.${param}`, message, code: 'invalid_value' })
-  if (input === undefined) refuse('function.arguments', 'The arguments are not a JSON object.')
-  if (thoughts === undefined)
-    refuse(
-      thoughtsPath,
-      'The thinking blocks are malformed. Send them back as Anthropic returned them.',
-    )
+  if (thoughts === undefined) {
+    const message = 'The thinking blocks are malformed. Send them back as Anthropic returned them.'
+    problems.push({ param: `${path}.${thoughtsPath}`, message, code: 'invalid_value' })
+  }
   if (input === undefined || thoughts === undefined) return []
   return [...thoughts, { type: 'tool_use', id: callIdFor(callIds, call.id), name, input }]
-}
-
-/** The arguments as an object, `{}` for an empty text; undefined for any other JSON or text. */
-function parseArguments(text: string): object | undefined {
-  return text.trim() === '' ? {} : jsonObject(text)
 }
 
 function resultOf(

@@ -9,7 +9,7 @@ import { itemsOf, membersOf, textIn, type Members } from '../wire/any-json.ts'
 import type { NativeReader } from '../wire/native-stream.ts'
 import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
 import { withCounted } from '../wire/web-search.ts'
-import { beginningOf, present, type StreamOptions } from './chat-stream.ts'
+import { beginningOf, present, type Reading } from './chat-stream.ts'
 import { bodyFailure } from './failure.ts'
 import { finishReasonOf } from './finish-reason.ts'
 import { isCharged } from './search.ts'
@@ -174,7 +174,7 @@ const marks = [
 ].map((text) => Buffer.from(text))
 
 /** Reads the events of an answer for a caller of this API (docs/messages.md#native-requests). */
-export function nativeReader(options: StreamOptions & { seal: Seal }): NativeReader {
+export function nativeReader(options: Reading & { seal: Seal }): NativeReader {
   const { upstreamModel, seal, texts, tokensMax } = options
   let { identity, usage } = beginningOf({}, options)
   let end: Members | undefined

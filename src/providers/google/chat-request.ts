@@ -1,7 +1,8 @@
 import type { FunctionDeclaration, GenerateContentConfig } from '@google/genai'
-import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
 import { hasDefaultValue } from '../../core/chat/default-values.ts'
 import { dropped, type Target } from '../../core/model.ts'
+import { nearestEffort } from '../wire/efforts.ts'
 import {
   jsonInWords,
   maxTokensOf,
@@ -14,7 +15,6 @@ import {
 import { functionsOnly, type FunctionRequest } from '../wire/function-tools.ts'
 import { newer, writeContents, type WireContent } from './contents.ts'
 import { writeSearch } from './search.ts'
-import { writeThinking, type ThinkingConfig } from './thinking.ts'
 
 type GenerationConfig = Pick<
   GenerateContentConfig,
@@ -40,37 +40,14 @@ export type WireRequest = {
 }
 type Field = keyof ChatRequest
 
-/** Fields that are sent in some form; any other field is reported as ignored. */
-const sentFields: ReadonlySet<string> = new Set<Field>([
-  'model',
-  'models',
-  'messages',
-  'temperature',
-  'top_p',
-  'n',
-  'max_tokens',
-  'max_completion_tokens',
-  'stop',
-  'seed',
-  'presence_penalty',
-  'frequency_penalty',
-  'logprobs',
-  'top_logprobs',
-  'response_format',
-  'tools',
-  'tool_choice',
-  'reasoning_effort',
-  'stream',
-  'stream_options',
-  'cache_control',
-  'web_search_options',
-])
+/** Fields that Gemini receives besides those that all vendors do. */
+const ownFields = ['seed', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs']
 const choicesMax = 8
 
 /** Translates the canonical request to `generateContent` (docs/vendors.md#gemini-request). */
 export function writeChat(given: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const { request, ...notes } = functionsOnly(given, 'Gemini')
-  reportIgnored(request, sentFields, 'Gemini', notes)
+  reportIgnored(request, ownFields, 'Gemini', notes)
   const { row } = target.model
   const most = row.capabilities['multiple_choices'] === false ? 1 : choicesMax
   if ((request.n ?? 1) > most) {
@@ -189,4 +166,50 @@ function writeTools(
     tools: [{ functionDeclarations }],
     ...(config === undefined ? {} : { toolConfig: { functionCallingConfig: config } }),
   }
+}
+
+type ThinkingConfig = {
+  includeThoughts?: true
+  thinkingBudget?: number
+  thinkingLevel?: ReasoningEffort
+}
+
+const budgets: Record<ReasoningEffort, number> = {
+  none: 0,
+  minimal: 512,
+  low: 1024,
+  medium: 8192,
+  high: 24_576,
+  xhigh: 24_576,
+  max: 24_576,
+}
+/** Levels of all newer models; the default for rows without levels. */
+const usual: readonly ReasoningEffort[] = ['low', 'medium', 'high']
+
+/** The configuration for the requested effort; warns when the effort is adjusted. */
+function writeThinking(
+  { reasoning_effort: asked }: ChatRequest,
+  { model: { row } }: Target,
+  { warnings }: Notes,
+): { thinkingConfig?: ThinkingConfig } {
+  if (asked === undefined || asked === null) return {}
+  if (!row.capabilities.reasoning) {
+    if (asked === 'none') return {}
+    warnings.push(dropped('reasoning_effort', asked, `${row.id} has no reasoning.`))
+    return {}
+  }
+  const { efforts = usual, thinking_tokens_min: budgetMin } = row.chat ?? {}
+  const effort = nearestEffort(efforts, asked)
+  const includeThoughts = asked === 'none' ? {} : { includeThoughts: true as const }
+  const adjusted = (applied: unknown) => {
+    const reason = `${row.id} supports the efforts ${efforts.join(', ')}.`
+    warnings.push({ param: 'reasoning_effort', requested: asked, applied, reason })
+  }
+  if (budgetMin === undefined) {
+    if (effort !== asked) adjusted(effort)
+    return { thinkingConfig: { thinkingLevel: effort, ...includeThoughts } }
+  }
+  const thinkingBudget = Math.max(budgetMin, budgets[asked])
+  if (effort !== asked) adjusted(asked === 'none' ? thinkingBudget : effort)
+  return { thinkingConfig: { thinkingBudget, ...includeThoughts } }
 }

@@ -4,12 +4,11 @@ import type { Usage } from '../../core/money/price.ts'
 import type { TokensMax } from '../wire/token-count.ts'
 import { tooLarge } from '../transport/answer-failure.ts'
 import { callsMax } from '../wire/call-id.ts'
-import { answerId } from '../wire/answer-id.ts'
+import { identityOf } from '../wire/answer-id.ts'
 import {
   brokenOff,
   chunkWriter,
   parseEvent,
-  roleDelta,
   toolDelta,
   type ChunkWriter,
   type Translator,
@@ -36,27 +35,27 @@ import { readUsage } from './usage.ts'
 const textEvent =
   /^\{"candidates":\s?\[\{"content":\s?\{"parts":\s?\[\{"text":\s?("[^"\\]+(?:\\.[^"\\]*)*")\}\],\s?"role":\s?"model"\},\s?"index":\s?0\}\],\s?"usageMetadata":/
 
-/** State of one choice: whether it has begun, whether it has text or calls, and how many calls. */
+/** State of one choice: whether it has text or calls, and how many calls. */
 type Choice = {
-  begun: boolean
   anything: boolean
   calls: number
   /** The text and what was searched, for a request that may search. */
   text: string
   grounding: unknown
 }
-type Options = {
+/** What reading an answer needs besides its bytes. */
+export type Reading = {
   createdSeconds: number
   /** The model name to report if the vendor sends none. */
   upstreamModel: string
   texts: VendorTexts
   tokensMax: TokensMax
   target: Target
-  request: Pick<ChatRequest, 'web_search_options'>
+  request: ChatRequest
 }
 
 /** Translates Gemini's partial answers to chunks (docs/vendors.md#gemini-stream). */
-export function translator(options: Options): Translator {
+export function translator(options: Reading): Translator {
   const { texts, tokensMax } = options
   let identity: ChunkIdentity | undefined
   let writer: ChunkWriter
@@ -72,15 +71,9 @@ export function translator(options: Options): Translator {
     const choice = choices.get(index) ?? newChoice()
     choices.set(index, choice)
     let chunks = ''
-    const begin = () => {
-      if (!choice.begun) chunks += writer.delta(index, roleDelta)
-      choice.begun = true
-    }
     for (const part of content?.parts ?? []) {
       const delta = deltaOf(part, choice, { answer: identity!.id, choice: index }, options)
-      if (delta === undefined) continue
-      begin()
-      chunks += writer.delta(index, delta)
+      if (delta !== undefined) chunks += writer.delta(index, delta)
     }
     const logprobs = logprobsOf(logprobsResult)
     if (logprobs !== null) chunks += writer.logprobs(index, JSON.stringify(logprobs))
@@ -88,7 +81,6 @@ export function translator(options: Options): Translator {
     choice.grounding = candidate.groundingMetadata ?? choice.grounding
     if (finishReason === undefined) return chunks
     const reason = finishReasonOf(candidate, choice)
-    begin()
     finished = true
     const about = { text: choice.text, answer: identity!.id }
     const refusal = refusalOf(candidate, texts)
@@ -104,7 +96,7 @@ export function translator(options: Options): Translator {
       // Citations name places in the text, so its text must be known.
       const text = identity === undefined || searches ? null : textEvent.exec(data)
       const first = text === null ? undefined : choices.get(0)
-      if (text !== null && first?.begun === true) {
+      if (text !== null && first !== undefined) {
         counts.later(data)
         first.anything = true
         return writer.delta(0, `{"content":${text[1]}}`)
@@ -114,7 +106,8 @@ export function translator(options: Options): Translator {
       if (answer.error != null) throw bodyFailure(answer, texts)
       refuseBlocked(answer, texts)
       if (identity === undefined) {
-        identity = identityOf(answer, options)
+        const { responseId: id, modelVersion: model } = answer
+        identity = identityOf({ id, model }, options)
         writer = chunkWriter(identity)
       }
       return (answer.candidates ?? []).map(readCandidate).join('')
@@ -131,7 +124,7 @@ export function translator(options: Options): Translator {
 function searchesOf(
   choices: ReadonlyMap<number, Choice>,
   finished: boolean,
-  { target, request: { web_search_options: asked } }: Options,
+  { target, request: { web_search_options: asked } }: Reading,
 ): number {
   const grounding = [...choices.values()].map((choice) => choice.grounding)
   const listed = searchesCharged(grounding, target)
@@ -140,19 +133,8 @@ function searchesOf(
   return isLive && target.model.prices.webSearch !== undefined ? 1 : 0
 }
 
-function identityOf(
-  { responseId, modelVersion }: WireAnswer,
-  { createdSeconds: created, upstreamModel, texts }: Options,
-): ChunkIdentity {
-  return {
-    id: answerId(responseId, texts),
-    created,
-    model: texts.name(modelVersion) ?? upstreamModel,
-  }
-}
-
 function newChoice(): Choice {
-  return { begun: false, anything: false, calls: 0, text: '', grounding: undefined }
+  return { anything: false, calls: 0, text: '', grounding: undefined }
 }
 
 /** The delta of a part as JSON; undefined for an empty part. */
@@ -160,7 +142,7 @@ function deltaOf(
   part: WirePart,
   said: Choice,
   place: Pick<CallPlace, 'answer' | 'choice'>,
-  { texts, target: { provider } }: Pick<Options, 'texts' | 'target'>,
+  { texts, target: { provider } }: Pick<Reading, 'texts' | 'target'>,
 ): string | undefined {
   if (part.functionCall !== undefined) {
     if (said.calls >= callsMax) throw tooLarge()

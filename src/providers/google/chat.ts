@@ -1,17 +1,16 @@
-import type { ChatAdapter, ChatAnswer, ChatCompletion, ChatRequest } from '../../core/chat/chat.ts'
+import type { ChatAdapter, ChatAnswer, ChatCompletion, ChatTurn } from '../../core/chat/chat.ts'
 import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import type { Target } from '../../core/model.ts'
 import type { Turn } from '../../core/turn.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests, type UpstreamHead } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import { answerId } from '../wire/answer-id.ts'
+import { identityOf } from '../wire/answer-id.ts'
 import { countInput } from '../wire/count-input.ts'
 import { inlineImages, needsInlining } from '../../core/chat/pictures.ts'
-import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
+import { tokensMaxOf } from '../wire/token-count.ts'
 import { openTranslated } from '../wire/translated-stream.ts'
 import { withSearches } from '../wire/web-search.ts'
 import {
@@ -26,7 +25,7 @@ import {
   type WireCandidate,
 } from './answer.ts'
 import { writeChat, type WireRequest } from './chat-request.ts'
-import { translator } from './chat-stream.ts'
+import { translator, type Reading } from './chat-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
 import { searchesCharged, searchesIn } from './search.ts'
 import { readUsage } from './usage.ts'
@@ -47,6 +46,10 @@ export function chatAdapter(
       const { body, problems, warnings } = writeChat(request, target)
       const tokensMax = tokensMaxOf(target, request.n ?? 1)
       const fetches = needsInlining(request)
+      const readingIn = ({ createdSeconds }: ChatTurn): Reading => {
+        const { upstreamModel } = target
+        return { request, createdSeconds, upstreamModel, tokensMax, texts, target }
+      }
       const send = async (method: string, turn: Turn, write: CountedOf = same) => {
         const { upstreamModel } = target
         const path = `${modelsPath}/${encodeURIComponent(upstreamModel)}:${method}`
@@ -60,21 +63,16 @@ export function chatAdapter(
         complete: async (turn) => {
           const sent = await send('generateContent', turn)
           const receiving = { dispatch, request: sent, bytesMax, copies: printedCopies }
-          const { createdSeconds } = turn
-          const { upstreamModel } = target
-          const asked = { request, createdSeconds, upstreamModel, tokensMax, texts, target }
           return receive(receiving, turn, (head) =>
             head.status === 200
-              ? wholeReader((bytes) => readAnswer(bytes, asked))
+              ? wholeReader((bytes) => readAnswer(bytes, readingIn(turn)))
               : readFailure(head, texts),
           )
         },
         stream: async (turn) => {
           const sent = await send('streamGenerateContent?alt=sse', turn)
-          const { createdSeconds } = turn
-          const { upstreamModel } = target
           return openTranslated({ endpoint, request: sent, ...failing }, turn, () =>
-            translator({ createdSeconds, upstreamModel, texts, tokensMax, target, request }),
+            translator(readingIn(turn)),
           )
         },
         countInput: async (turn) => {
@@ -91,16 +89,7 @@ type CountedOf = (body: WireRequest, model: string) => object
 
 const same: CountedOf = (body) => body
 
-type Asked = {
-  request: ChatRequest
-  createdSeconds: number
-  upstreamModel: string
-  tokensMax: TokensMax
-  texts: VendorTexts
-  target: Target
-}
-
-function readAnswer(bytes: Buffer, asked: Asked): ChatAnswer {
+function readAnswer(bytes: Buffer, asked: Reading): ChatAnswer {
   // The answer is not validated: a wrong shape is reported as `malformed`.
   const answer = (parseJson(bytes) ?? {}) as WireAnswer & { error?: unknown }
   try {
@@ -113,7 +102,7 @@ function readAnswer(bytes: Buffer, asked: Asked): ChatAnswer {
 function answerIn(
   answer: WireAnswer & { error?: unknown },
   bytes: number,
-  asked: Asked,
+  asked: Reading,
 ): ChatAnswer {
   const { texts } = asked
   if (answer.error != null) throw bodyFailure(answer, texts)
@@ -122,12 +111,12 @@ function answerIn(
   if (!Array.isArray(candidates) || candidates.length === 0) {
     throw new ProviderFailure('malformed', 'The answer has no candidates.')
   }
-  const id = answerId(responseId, texts)
+  const { id, created, model } = identityOf({ id: responseId, model: modelVersion }, asked)
   const completion: ChatCompletion = {
     id,
     object: 'chat.completion',
-    created: asked.createdSeconds,
-    model: texts.name(modelVersion) ?? asked.upstreamModel,
+    created,
+    model,
     choices: candidates.map((candidate, place) =>
       choiceOf(candidate, { place, answer: id, provider: asked.target.provider.id, texts }),
     ),

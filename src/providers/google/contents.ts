@@ -7,6 +7,8 @@ import { membersOf } from '../wire/any-json.ts'
 import type { Notes } from '../wire/fields.ts'
 import {
   answerAtEnd,
+  argumentsOf,
+  hoisted,
   instructionsAlone,
   instructionsOf,
   partsOf,
@@ -59,7 +61,7 @@ export function writeContents(
     const path = `messages[${index}]`
     if (message.role === 'system' || message.role === 'developer') {
       for (const { part } of instructionsOf(message, path, notes.problems)) system.push(part.text)
-      if (contents.length > 0) notes.warnings.push(hoisted(path, message.role))
+      if (contents.length > 0) notes.warnings.push(hoisted('Gemini', path, message.role))
       continue
     }
     const parts = partsOfMessage(message, { path, upstreamModel, provider, names, notes })
@@ -94,11 +96,6 @@ function partsOfMessage(message: Message, place: Place): Part[] {
     return callOf(call, index, place)
   })
   return [...parts, ...calls]
-}
-
-function hoisted(param: string, role: string) {
-  const reason = 'Gemini reads instructions before the conversation, not within it.'
-  return { param, requested: role, applied: 'system', reason }
 }
 
 function partOf({ part, param }: PlacedPart, notes: Notes): Part[] {
@@ -163,14 +160,9 @@ function imageOf(
 
 function callOf(call: ToolCall, index: number, place: Place): Part[] {
   const { path, upstreamModel, provider, notes } = place
-  const { name, arguments: text } = call.function
-  const args = jsonObject(text.trim() === '' ? '{}' : text)
-  if (args === undefined) {
-    const param = `${path}.tool_calls[${index}].function.arguments`
-    const message = 'The arguments are not a JSON object.'
-    notes.problems.push({ param, message, code: 'invalid_value' })
-    return []
-  }
+  const { name } = call.function
+  const args = argumentsOf(call, `${path}.tool_calls[${index}]`, notes.problems)
+  if (args === undefined) return []
   const signature = signatureOf(call, provider.id)
   const id = newer.test(upstreamModel) ? { id: call.id } : {}
   const part: Part = { functionCall: { ...id, name, args } }

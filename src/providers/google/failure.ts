@@ -1,4 +1,5 @@
 import type { FailureKind, ProviderFailure } from '../../core/failure.ts'
+import { given } from '../../core/given.ts'
 import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, isErrorStatus, kindOfStatus } from '../transport/http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
@@ -26,14 +27,12 @@ function errorIn(body: unknown): unknown {
 function complaintOf(body: unknown): Complaint {
   const error = errorIn(body)
   const { message, status, details } = membersOf(error)
-  const words = textIn(message) ?? textIn(error)
-  const code = firstText(details, 'reason') ?? textIn(status)
   const seconds = Number.parseFloat(firstText(details, 'retryDelay') ?? '')
-  return {
-    ...(words === undefined ? {} : { message: words }),
-    ...(code === undefined ? {} : { code }),
-    ...(seconds >= 0 ? { retryAfterSeconds: seconds } : {}),
-  }
+  return given({
+    message: textIn(message) ?? textIn(error),
+    code: firstText(details, 'reason') ?? textIn(status),
+    retryAfterSeconds: seconds >= 0 ? seconds : undefined,
+  })
 }
 
 function firstText(details: unknown, name: string): string | undefined {

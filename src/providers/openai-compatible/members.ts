@@ -1,8 +1,8 @@
 import { ProviderFailure } from '../../core/failure.ts'
 import { isMembers, type Members } from '../wire/any-json.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
+import { answerId } from '../wire/answer-id.ts'
 import { openAiTier } from '../wire/token-count.ts'
-import { randomBytes } from 'node:crypto'
 import type { ChunkIdentity } from '../../core/chat/chat.ts'
 
 /** Throws the ProviderFailure `malformed` for an answer of an unexpected form. */
@@ -119,7 +119,7 @@ function isDate(seconds: unknown): seconds is number {
 export function completeIdentity(given: Members, { fallback, texts }: Naming): ChunkIdentity {
   const { created } = given
   return {
-    id: texts.name(given['id']) ?? `chatcmpl-${randomBytes(16).toString('hex')}`,
+    id: answerId(given['id'], texts),
     created: isDate(created) ? Math.floor(created) : fallback.created,
     model: texts.name(given['model']) ?? fallback.model,
   }

@@ -8,20 +8,41 @@ export type Notes = { problems: Problem[]; warnings: Warning[] }
 /** A request in a vendor's format. */
 export type WrittenChat<Body> = Notes & { body: Body }
 
+/** Fields that all vendors with a format of their own receive in some form. */
+const translatedFields: ReadonlySet<string> = new Set<keyof ChatRequest>([
+  'model',
+  'models',
+  'messages',
+  'temperature',
+  'top_p',
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+  'stop',
+  'response_format',
+  'tools',
+  'tool_choice',
+  'reasoning_effort',
+  'stream',
+  'stream_options',
+  'cache_control',
+  'web_search_options',
+])
+
 /**
- * Warns about everything that a vendor's own format cannot carry: fields outside `sentFields`,
- * members that the contract does not list, and obfuscation of chunks.
+ * Warns about everything that a vendor's own format cannot carry: fields that are neither translated for all
+ * nor in `ownFields`, members that the contract does not list, and obfuscation of chunks.
  */
 export function reportIgnored(
   request: ChatRequest,
-  sentFields: ReadonlySet<string>,
+  ownFields: readonly string[],
   vendor: string,
   { warnings }: Notes,
 ): void {
   const reason = `${vendor} has no such parameter.`
   for (const [field, value] of Object.entries(request)) {
-    if (!sentFields.has(field) && !hasDefaultValue(field, value))
-      warnings.push(dropped(field, value, reason))
+    if (translatedFields.has(field) || ownFields.includes(field)) continue
+    if (!hasDefaultValue(field, value)) warnings.push(dropped(field, value, reason))
   }
   for (const warning of unlistedMembers(request, reason)) warnings.push(warning)
   if (request.stream_options?.include_obfuscation === true) {

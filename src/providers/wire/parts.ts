@@ -1,4 +1,5 @@
 import type { components } from '../../../generated/types.ts'
+import { jsonObject } from '../../core/json-object.ts'
 import type { Model, Problem, Warning } from '../../core/model.ts'
 import type { FunctionMessage } from './function-tools.ts'
 
@@ -55,6 +56,25 @@ export function instructionsOf(message: Message, path: string, problems: Problem
 export function instructionsAlone(vendor: string): Warning {
   const reason = `${vendor} requires a user message, so the instructions were sent as one.`
   return { param: 'messages', requested: 'system', applied: 'user', reason }
+}
+
+/** The warning for instructions within a conversation, which move to its beginning. */
+export function hoisted(vendor: string, param: string, role: string): Warning {
+  const reason = `${vendor} reads instructions before the conversation, not within it.`
+  return { param, requested: role, applied: 'system', reason }
+}
+
+/** The arguments of a call as an object, `{}` for an empty text; any other JSON or text is a problem. */
+export function argumentsOf(
+  { function: { arguments: text } }: Schemas['FunctionToolCall'],
+  path: string,
+  problems: Problem[],
+): Record<string, unknown> | undefined {
+  const found = text.trim() === '' ? {} : jsonObject(text)
+  if (found !== undefined) return found
+  const message = 'The arguments are not a JSON object.'
+  problems.push({ param: `${path}.function.arguments`, message, code: 'invalid_value' })
+  return undefined
 }
 
 /** Problems of a conversation that ends with an answer of the assistant. */

@@ -79,38 +79,46 @@ export function brokenOff(): ProviderFailure {
   return new ProviderFailure('unreachable', 'The provider ended the stream too early.')
 }
 
-/** Writes chunks around JSON text, since JSON.stringify of each chunk would double the cost. */
+/**
+ * Writes chunks around JSON text, since JSON.stringify of each chunk would double the cost. The first chunk of a choice
+ * has the role, as OpenAI sends it; chunks after its end are dropped, since clients would append their texts.
+ */
 export type ChunkWriter = {
   /** A chunk with `delta`, which is JSON. */
   delta(choice: number, delta: string): string
   /** A chunk with `logprobs`, which is JSON. */
   logprobs(choice: number, logprobs: string): string
   finish(choice: number, reason: string): string
+  hasBegun(choice: number): boolean
   hasEnded(choice: number): boolean
 }
 
 export function chunkWriter(identity: ChunkIdentity): ChunkWriter {
   const members = JSON.stringify({ ...identity, object: 'chat.completion.chunk' }).slice(0, -1)
   const head = `data: ${members},"choices":[{"index":`
-  /** Choices that have ended; later chunks are dropped, since clients would append their texts. */
-  const ended = new Set<number>()
-  const chunk = (choice: number, rest: string) =>
-    ended.has(choice) ? '' : `${head}${choice},${rest}}]}\n\n`
+  const role = ',"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n'
+  /** The choices that have begun, and whether they have ended. */
+  const states = new Map<number, boolean>()
+  const chunk = (choice: number, rest: string) => {
+    const hasEnded = states.get(choice)
+    if (hasEnded === true) return ''
+    const begin = hasEnded === undefined ? `${head}${choice}${role}` : ''
+    if (hasEnded === undefined) states.set(choice, false)
+    return `${begin}${head}${choice},${rest}}]}\n\n`
+  }
   return {
-    hasEnded: (choice) => ended.has(choice),
+    hasBegun: (choice) => states.has(choice),
+    hasEnded: (choice) => states.get(choice) === true,
     delta: (choice, delta) => chunk(choice, `"delta":${delta},"finish_reason":null`),
     logprobs: (choice, logprobs) =>
       chunk(choice, `"delta":{},"logprobs":${logprobs},"finish_reason":null`),
     finish: (choice, reason) => {
       const end = chunk(choice, `"delta":{},"finish_reason":"${reason}"`)
-      ended.add(choice)
+      states.set(choice, true)
       return end
     },
   }
 }
-
-/** The delta of the first chunk of a choice, as OpenAI sends it. */
-export const roleDelta = '{"role":"assistant","content":""}'
 
 /** The delta of a tool call or of a piece of it. */
 export function toolDelta(call: object): string {

@@ -28,6 +28,7 @@ type Wire = {
   start(answer: OpenAnswer): Promise<ChatStream>
   error: string
 }
+const noRequest = { model: '', messages: [] }
 const limits = { answerBytesMax: 4_000_000, jsonBytesMax: 1_000_000, endTimeoutMs: 1 }
 const options = {
   createdSeconds: 1,
@@ -59,7 +60,7 @@ const wires: Wire[] = [
     start: (answer) =>
       translated(
         answer,
-        anthropic({ ...options, request: {}, answerBytesMax: limits.answerBytesMax }),
+        anthropic({ ...options, request: noRequest, answerBytesMax: limits.answerBytesMax }),
       ),
     error:
       'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Down."}}\n\n',
@@ -68,7 +69,7 @@ const wires: Wire[] = [
     name: 'Gemini',
     model: 'gemini-3.5-flash',
     events: (spoken) => geminiEvents(spoken, 'gemini-3.5-flash'),
-    start: (answer) => translated(answer, gemini({ ...options, request: {}, target })),
+    start: (answer) => translated(answer, gemini({ ...options, request: noRequest, target })),
     error: 'data: {"error":{"code":503,"message":"Down.","status":"UNAVAILABLE"}}\n\n',
   },
 ]

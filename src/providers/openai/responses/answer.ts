@@ -55,24 +55,13 @@ const kinds: Readonly<Record<string, FailureKind>> = {
   bio_policy: 'content_policy',
   misalignment_policy_violation: 'content_policy',
   image_content_policy_violation: 'content_policy',
-  invalid_image: 'rejected',
-  invalid_image_format: 'rejected',
-  invalid_base64_image: 'rejected',
-  invalid_image_url: 'rejected',
-  image_too_large: 'rejected',
-  image_too_small: 'rejected',
-  image_parse_error: 'rejected',
-  invalid_image_mode: 'rejected',
-  image_file_too_large: 'rejected',
-  unsupported_image_media_type: 'rejected',
-  empty_image_file: 'rejected',
-  failed_to_download_image: 'rejected',
-  image_file_not_found: 'rejected',
 }
 
 /** The failure kind of an error code; undefined if the status decides. */
 export function kindOfCode({ code = '' }: { code?: string }): FailureKind | undefined {
-  return Object.hasOwn(kinds, code) ? kinds[code] : undefined
+  if (Object.hasOwn(kinds, code)) return kinds[code]
+  // Such as `invalid_image_format`, `image_too_large` and `failed_to_download_image`.
+  return /image/.test(code) ? 'rejected' : undefined
 }
 
 /** The `finish_reason` of a response. */

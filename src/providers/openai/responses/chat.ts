@@ -1,3 +1,4 @@
+import type { InputTokenCountParams } from 'openai/resources/responses/input-tokens'
 import type {
   ChatAnswer,
   ChatRequest,
@@ -19,7 +20,7 @@ import { membersOf } from '../../wire/any-json.ts'
 import { tokensMaxOf } from '../../wire/token-count.ts'
 import { openNative } from '../../wire/native-stream.ts'
 import { openTranslated } from '../../wire/translated-stream.ts'
-import { inputCounter } from './count-input.ts'
+import { countInput } from '../../wire/count-input.ts'
 import { kindOfCode, readResponse, type Reading } from './answer.ts'
 import { nativeAnswer, nativeReader, writeNative } from './native.ts'
 import { writeResponses, type WireRequest } from './request.ts'
@@ -41,7 +42,7 @@ export function responsesAdapter(endpoint: Endpoint): ResponsesAdapter {
   const { dispatch, texts, limits } = endpoint
   const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.jsonBytesMax
-  const count = inputCounter(endpoint)
+  const counting: ErrorReading = { texts, hasOtherPaths: true, failureKind: kindOfCode }
 
   const asking = ({ body, seal }: Sending, request: ChatRequest, target: Target): Asking => {
     const { upstreamModel, provider } = target
@@ -71,7 +72,11 @@ export function responsesAdapter(endpoint: Endpoint): ResponsesAdapter {
       }
     }
     return {
-      countInput: (turn) => count(body, turn),
+      countInput: (turn) => {
+        const request = requestTo(`${path}/input_tokens`, countedOf(body))
+        const failing = { readFailure: (head: UpstreamHead) => readFailure(head, counting) }
+        return countInput({ endpoint, request, member: 'input_tokens', ...failing }, turn)
+      },
       complete: (turn) =>
         send(turn, (sent, reading) =>
           receive({ dispatch, request: sent, bytesMax, copies: printedCopies }, turn, (head) =>
@@ -114,4 +119,21 @@ function readWhole(bytes: Buffer, reading: Reading, seal: Sending['seal']): Chat
 function withoutThoughts(body: WireRequest): WireRequest | undefined {
   const input = body.input.filter(({ type }) => type !== 'reasoning')
   return input.length === body.input.length ? undefined : { ...body, input }
+}
+
+/** The members of a request that its token count takes. */
+function countedOf({
+  input,
+  instructions,
+  model,
+  parallel_tool_calls,
+  reasoning,
+  text,
+  tool_choice,
+  tools,
+  truncation,
+}: WireRequest): InputTokenCountParams {
+  const asked = { model, input, instructions, reasoning, text, tools, tool_choice }
+  // The types of the two requests differ in details of the choice of a tool.
+  return { ...asked, parallel_tool_calls, truncation } as InputTokenCountParams
 }

@@ -9,7 +9,6 @@ import {
   brokenOff,
   chunkWriter,
   parseEvent,
-  roleDelta,
   toolDelta,
   type ChunkWriter,
   type Translator,
@@ -40,42 +39,35 @@ export function translator(options: Options): Translator {
   let writer: ChunkWriter = chunkWriter(identity)
   /** The response of the last event that carried one. */
   let response: Members = {}
-  let begun = false
   let end: string | undefined
   const output = outputReader(options)
   const searches = searchCounter()
   const counted = () => searches.addTo(readUsage(response, options))
 
-  const delta = (members: string | undefined) => {
-    if (members === undefined) return ''
-    const head = begun ? '' : writer.delta(0, roleDelta)
-    begun = true
-    return head + writer.delta(0, members)
-  }
   return {
     read: (data) => {
       const event = membersOf(parseEvent(data))
       switch (event['type']) {
         case 'response.created':
-          if (begun) return ''
+          if (writer.hasBegun(0)) return ''
           identity = identityOf(membersOf(event['response']), options)
           writer = chunkWriter(identity)
           return ''
         case 'response.completed':
-        case 'response.incomplete': {
+        case 'response.incomplete':
           response = membersOf(event['response'])
           end = finishReasonOf(response, output.hasCalls())
-          const head = begun ? '' : writer.delta(0, roleDelta)
-          return head + writer.finish(0, end)
-        }
+          return writer.finish(0, end)
         case 'response.failed':
           response = membersOf(event['response'])
           throw failureIn({ status: 'failed', ...response }, options.errors)
         case 'error':
           throw eventFailure({ error: event }, options.errors)
-        default:
+        default: {
           searches.read(event)
-          return delta(output.read(event))
+          const delta = output.read(event)
+          return delta === undefined ? '' : writer.delta(0, delta)
+        }
       }
     },
     finish: () => {
