@@ -7,17 +7,15 @@
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
-import { usageColumns, usageIn } from '../src/accounts/ledger.ts'
+import { usageIn } from '../src/accounts/ledger.ts'
+import { usageCountNames, type UsageCount } from '../src/core/money/price.ts'
 import { loadConfig, readVariables } from '../src/settings/config.ts'
 import { readPricing, costNanoUsd, type Pricing } from '../src/core/money/pricing.ts'
 import { usdText } from '../src/core/money/price.ts'
 import { storePath } from '../src/storage/store.ts'
 import type { UsageTable } from '../src/storage/tables.ts'
 
-type Row = Pick<
-  UsageTable,
-  (typeof usageColumns)[number] | 'id' | 'account_id' | 'cost_nano_usd' | 'pricing'
->
+type Row = Pick<UsageTable, UsageCount | 'id' | 'account_id' | 'cost_nano_usd' | 'pricing'>
 type Difference = {
   id: string
   account_id: string
@@ -66,7 +64,7 @@ function refuse(reason: string): void {
   process.exitCode = 2
 }
 
-const columns = ['id', 'account_id', 'cost_nano_usd', 'pricing', ...usageColumns] as const
+const columns = ['id', 'account_id', 'cost_nano_usd', 'pricing', ...usageCountNames] as const
 
 function fileOf(given: string): string {
   return statSync(given, { throwIfNoEntry: false })?.isDirectory() ? storePath(given) : given

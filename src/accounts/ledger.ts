@@ -1,6 +1,12 @@
 import type { components } from '../../generated/types.ts'
 import type { Warning } from '../core/model.ts'
-import type { Usage } from '../core/money/price.ts'
+import {
+  noUsage,
+  usageCountNames,
+  usageCounts,
+  type Usage,
+  type UsageCount,
+} from '../core/money/price.ts'
 import { pricingText } from '../core/money/pricing.ts'
 import type { UsageRow } from '../core/receipt.ts'
 import { shortened } from '../core/words/shorten.ts'
@@ -24,7 +30,7 @@ export function createLedger(
 /** The columns of a ledger row. */
 function toTable(row: UsageRow): UsageTable {
   const { usage } = row
-  return {
+  const columns = {
     id: row.id,
     at: row.at,
     account_id: row.accountId,
@@ -40,16 +46,6 @@ function toTable(row: UsageRow): UsageTable {
     outcome: row.outcome,
     error_code: row.errorCode,
     cache: row.cache,
-    input_tokens: usage.inputTokens,
-    cached_input_tokens: usage.cachedInputTokens ?? 0,
-    cache_write_tokens: usage.cacheWriteTokens ?? 0,
-    audio_input_tokens: usage.audioInputTokens ?? 0,
-    image_input_tokens: usage.imageInputTokens ?? 0,
-    output_tokens: usage.outputTokens,
-    reasoning_tokens: usage.reasoningTokens ?? 0,
-    audio_output_tokens: usage.audioOutputTokens ?? 0,
-    image_output_tokens: usage.imageOutputTokens ?? 0,
-    images: usage.images,
     cost_nano_usd: row.costNanoUsd,
     cost_status: row.costStatus,
     pricing: pricingText(row.pricing),
@@ -59,38 +55,24 @@ function toTable(row: UsageRow): UsageTable {
     warnings: warningsText(row.warnings),
     saved_nano_usd: row.savedNanoUsd,
   }
+  // The loop adds the columns that the type lacks.
+  const counted = columns as typeof columns & Record<UsageCount, number>
+  for (const name of usageCountNames) counted[name] = usage[usageCounts[name]] ?? 0
+  return counted
 }
 
-/** The columns that `usageIn` reads. */
-export const usageColumns = [
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'audio_input_tokens',
-  'image_input_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'audio_output_tokens',
-  'image_output_tokens',
-  'images',
-] as const
-
 /** The token and image counts of a row. */
-export function usageIn(row: Pick<UsageTable, (typeof usageColumns)[number]>): Usage {
-  return {
-    inputTokens: row.input_tokens,
-    cachedInputTokens: row.cached_input_tokens,
-    cacheWriteTokens: row.cache_write_tokens,
-    audioInputTokens: row.audio_input_tokens,
-    imageInputTokens: row.image_input_tokens,
-    outputTokens: row.output_tokens,
-    reasoningTokens: row.reasoning_tokens,
-    audioOutputTokens: row.audio_output_tokens,
-    imageOutputTokens: row.image_output_tokens,
-    images: row.images,
-    // `cost_status` marks estimates; estimated counts have the same price.
-    estimated: false,
-  }
+export function usageIn(row: Pick<UsageTable, UsageCount>): Usage {
+  // `cost_status` marks estimates; estimated counts have the same price.
+  const usage = { ...noUsage }
+  for (const name of usageCountNames) usage[usageCounts[name]] = row[name]
+  return usage
+}
+
+/** The counts of a row or of sums, in the contract's form. */
+export function countsIn(row: Readonly<Record<UsageCount, number>>): Record<UsageCount, number> {
+  // `fromEntries` loses the types of the names.
+  return Object.fromEntries(usageCountNames.map((name) => [name, row[name]])) as typeof row
 }
 
 type KeptWarning = components['schemas']['Warning']

@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import type { UsageExports } from '../accounts/usage/export.ts'
 import type { Operation } from '../http/operation.ts'
-import { fileAnswer, formatOf, type Columns } from './exported-file.ts'
+import { countColumns, fileAnswer, formatOf, type Columns } from './exported-file.ts'
 import { rangeAsked } from './usage.ts'
 
 /** GET /api/requests/export */
@@ -13,7 +13,9 @@ export function exportRequests({ requests }: UsageExports): Operation<'exportReq
     })
 }
 
-const columns: Columns<components['schemas']['RequestRecord']> = {
+type Request = components['schemas']['RequestRecord']
+
+const columns: Columns<Request> = {
   id: (row) => row.id,
   at: (row) => row.at,
   key_id: (row) => row.key_id,
@@ -29,16 +31,7 @@ const columns: Columns<components['schemas']['RequestRecord']> = {
   outcome: (row) => row.outcome,
   error_code: (row) => row.error_code,
   cache: (row) => row.cache,
-  input_tokens: ({ usage }) => usage.input_tokens,
-  cached_input_tokens: ({ usage }) => usage.cached_input_tokens,
-  cache_write_tokens: ({ usage }) => usage.cache_write_tokens,
-  audio_input_tokens: ({ usage }) => usage.audio_input_tokens,
-  image_input_tokens: ({ usage }) => usage.image_input_tokens,
-  output_tokens: ({ usage }) => usage.output_tokens,
-  reasoning_tokens: ({ usage }) => usage.reasoning_tokens,
-  audio_output_tokens: ({ usage }) => usage.audio_output_tokens,
-  image_output_tokens: ({ usage }) => usage.image_output_tokens,
-  images: ({ usage }) => usage.images,
+  ...countColumns(({ usage }: Request) => usage),
   cost_usd: (row) => row.cost.amount?.usd ?? null,
   cost_nano_usd: (row) => row.cost.amount?.nano_usd ?? null,
   cost_status: (row) => row.cost.status,

@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import type { UsageExports } from '../accounts/usage/export.ts'
 import type { Operation } from '../http/operation.ts'
-import { fileAnswer, formatOf, type Columns } from './exported-file.ts'
+import { countColumns, fileAnswer, formatOf, type Columns } from './exported-file.ts'
 import { rangeAsked } from './usage.ts'
 
 type Group = components['schemas']['UsageGroup']
@@ -35,16 +35,7 @@ const sumColumns: Columns<Group> = {
   failed_calls: ({ sums }) => sums.failed_calls,
   cached_calls: ({ sums }) => sums.cached_calls,
   unpriced_calls: ({ sums }) => sums.unpriced_calls,
-  input_tokens: ({ sums }) => sums.input_tokens,
-  cached_input_tokens: ({ sums }) => sums.cached_input_tokens,
-  cache_write_tokens: ({ sums }) => sums.cache_write_tokens,
-  audio_input_tokens: ({ sums }) => sums.audio_input_tokens,
-  image_input_tokens: ({ sums }) => sums.image_input_tokens,
-  output_tokens: ({ sums }) => sums.output_tokens,
-  reasoning_tokens: ({ sums }) => sums.reasoning_tokens,
-  audio_output_tokens: ({ sums }) => sums.audio_output_tokens,
-  image_output_tokens: ({ sums }) => sums.image_output_tokens,
-  images: ({ sums }) => sums.images,
+  ...countColumns(({ sums }: Group) => sums),
   duration_ms: ({ sums }) => sums.duration_ms,
   cost_usd: ({ sums }) => sums.cost.usd,
   cost_nano_usd: ({ sums }) => sums.cost.nano_usd,

@@ -1,4 +1,5 @@
 import type { components } from '../../generated/types.ts'
+import { usageCountNames, type UsageCount } from '../core/money/price.ts'
 import type { Answer } from '../http/answer.ts'
 
 type Format = components['schemas']['ExportFormat']
@@ -7,6 +8,14 @@ type Format = components['schemas']['ExportFormat']
 type Exported<Head, Row> = { head: Head; pages: AsyncIterable<Row[]> }
 /** Functions that read the cells of a row, by column name. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null>>
+
+/** The columns of a row's token and image counts. */
+export function countColumns<Row>(
+  countsOf: (row: Row) => Readonly<Record<UsageCount, number>>,
+): Columns<Row> {
+  const entries = usageCountNames.map((name) => [name, (row: Row) => countsOf(row)[name]] as const)
+  return Object.fromEntries(entries)
+}
 
 type File<Head, Row> = Exported<Head, Row> & { columns: Columns<Row> }
 type Ranged = { object: string; from: string; to: string }

@@ -5,6 +5,7 @@ import { moneySumOf } from '../../core/money/price.ts'
 import type { Reader } from '../../storage/reader.ts'
 import { sqlDialectOf } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
+import { countsIn } from '../ledger.ts'
 import { dayMs, hourMs, timeRange } from './range.ts'
 import {
   readColumns,
@@ -196,16 +197,7 @@ function sumsText(row: SumColumns): Schemas['UsageSums'] {
     failed_calls: row.failed_calls,
     cached_calls: row.cached_calls,
     unpriced_calls: row.unpriced_calls,
-    input_tokens: row.input_tokens,
-    cached_input_tokens: row.cached_input_tokens,
-    cache_write_tokens: row.cache_write_tokens,
-    audio_input_tokens: row.audio_input_tokens,
-    image_input_tokens: row.image_input_tokens,
-    output_tokens: row.output_tokens,
-    reasoning_tokens: row.reasoning_tokens,
-    audio_output_tokens: row.audio_output_tokens,
-    image_output_tokens: row.image_output_tokens,
-    images: row.images,
+    ...countsIn(row),
     duration_ms: row.duration_ms,
     cost: moneySumOf(BigInt(row.cost)),
     saved: moneySumOf(BigInt(row.saved)),

@@ -4,7 +4,7 @@ import { meaningOf, remedyFor } from '../../core/words/remedies.ts'
 import { moneyOf } from '../../core/money/price.ts'
 import { linesForm, readPricing, linesOf, type Pricing } from '../../core/money/pricing.ts'
 import type { UsageTable } from '../../storage/tables.ts'
-import { readWarnings, usageIn } from '../ledger.ts'
+import { countsIn, readWarnings, usageIn } from '../ledger.ts'
 
 type Schemas = components['schemas']
 type RequestRecord = Schemas['RequestRecord']
@@ -37,26 +37,11 @@ export function toRecord(row: NamedRow): RequestRecord {
     error_code: row.error_code,
     remedy: remedyFor(row.error_code),
     cache: typed.cache,
-    usage: usageOf(row),
+    usage: countsIn(row),
     cost: costOf(row),
     attempts: attemptsIn(row.attempts),
     warnings: readWarnings(row.warnings),
     duration_ms: row.duration_ms,
-  }
-}
-
-function usageOf(row: UsageTable): Schemas['RequestUsage'] {
-  return {
-    input_tokens: row.input_tokens,
-    cached_input_tokens: row.cached_input_tokens,
-    cache_write_tokens: row.cache_write_tokens,
-    audio_input_tokens: row.audio_input_tokens,
-    image_input_tokens: row.image_input_tokens,
-    output_tokens: row.output_tokens,
-    reasoning_tokens: row.reasoning_tokens,
-    audio_output_tokens: row.audio_output_tokens,
-    image_output_tokens: row.image_output_tokens,
-    images: row.images,
   }
 }
 

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import type { SqlDialect } from '../../storage/sql-dialect.ts'
-import { usageColumns } from '../ledger.ts'
+import { usageCountNames } from '../../core/money/price.ts'
 import { hourMs, dayMs, type TimeRange } from './range.ts'
 
 export type Dimension = components['schemas']['UsageDimension']
@@ -38,7 +38,7 @@ const months: Readonly<Record<SqlDialect, RawBuilder<unknown>>> = {
 export const timeDimensions: ReadonlySet<Dimension> = new Set(['hour', 'day', 'month'])
 
 /** The columns that `usage` and `usage_hours` share. */
-const shared = [...usageColumns, 'duration_ms'] as const
+const shared = [...usageCountNames, 'duration_ms'] as const
 /** The sums of these columns may exceed Number.MAX_SAFE_INTEGER. */
 const amounts = ['cost_nano_usd', 'saved_nano_usd'] as const
 const counts = ['calls', 'cached_calls', 'unpriced_calls', ...shared] as const

@@ -2,19 +2,32 @@ import type { components } from '../../../generated/types.ts'
 
 type Schemas = components['schemas']
 /**
- * Billable amounts. Cached tokens are part of the input; reasoning, image and audio tokens are part of
+ * The counts of a usage, in the order of reports and exports: the name in the contract, the ledger and its sums, and
+ * the member of `Usage`. Cached, image and audio tokens are part of the input or output; reasoning tokens are part of
  * the output.
  */
-export type Usage = {
+export const usageCounts = {
+  input_tokens: 'inputTokens',
+  cached_input_tokens: 'cachedInputTokens',
+  cache_write_tokens: 'cacheWriteTokens',
+  audio_input_tokens: 'audioInputTokens',
+  image_input_tokens: 'imageInputTokens',
+  output_tokens: 'outputTokens',
+  reasoning_tokens: 'reasoningTokens',
+  audio_output_tokens: 'audioOutputTokens',
+  image_output_tokens: 'imageOutputTokens',
+  images: 'images',
+} as const satisfies Record<keyof Schemas['RequestUsage'], string>
+
+export type UsageCount = keyof typeof usageCounts
+// Object.keys and Object.entries lose the types of a constant object.
+export const usageCountNames = Object.keys(usageCounts) as UsageCount[]
+const countMembers = Object.values(usageCounts)
+
+/** Billable amounts; an absent count is zero. */
+export type Usage = { [Member in (typeof usageCounts)[UsageCount]]?: number } & {
   inputTokens: number
   outputTokens: number
-  cachedInputTokens?: number
-  cacheWriteTokens?: number
-  audioInputTokens?: number
-  imageInputTokens?: number
-  imageOutputTokens?: number
-  audioOutputTokens?: number
-  reasoningTokens?: number
   images: number
   /** Searches of the web, as the vendor charges them. */
   webSearches?: number
@@ -220,26 +233,14 @@ type ReportedByVendor = 'serviceTier' | 'reportedNanoUsd' | 'upstreamNanoUsd'
 
 /** The sum of two usages. */
 export function addUsage(a: Usage, b: Usage): Usage {
-  return { ...addCounts(a, b), ...addReported(a, b) }
-}
-
-/** `Required`, so that a new token class is a compile error until it is added here. */
-function addCounts(a: Usage, b: Usage): Required<Omit<Usage, ReportedByVendor>> {
-  const sum = (x = 0, y = 0) => x + y
-  return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    cachedInputTokens: sum(a.cachedInputTokens, b.cachedInputTokens),
-    cacheWriteTokens: sum(a.cacheWriteTokens, b.cacheWriteTokens),
-    audioInputTokens: sum(a.audioInputTokens, b.audioInputTokens),
-    imageInputTokens: sum(a.imageInputTokens, b.imageInputTokens),
-    imageOutputTokens: sum(a.imageOutputTokens, b.imageOutputTokens),
-    audioOutputTokens: sum(a.audioOutputTokens, b.audioOutputTokens),
-    reasoningTokens: sum(a.reasoningTokens, b.reasoningTokens),
-    images: a.images + b.images,
-    webSearches: sum(a.webSearches, b.webSearches),
+  const sum: Usage = {
+    ...noUsage,
+    webSearches: (a.webSearches ?? 0) + (b.webSearches ?? 0),
     estimated: a.estimated || b.estimated,
+    ...addReported(a, b),
   }
+  for (const member of countMembers) sum[member] = (a[member] ?? 0) + (b[member] ?? 0)
+  return sum
 }
 
 /** The reported charge is summed only when the vendor reported it for both parts. */

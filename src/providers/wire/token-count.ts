@@ -1,5 +1,5 @@
 import type { Target } from '../../core/model.ts'
-import type { Usage } from '../../core/money/price.ts'
+import type { Usage, UsageCount, usageCounts } from '../../core/money/price.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 
 /** The maximum token counts of a call; larger counts are an error of the vendor. */
@@ -25,16 +25,7 @@ type Reported = {
   input: readonly unknown[]
   output: readonly unknown[]
 } & Partial<Record<PartName, unknown>>
-type PartName = (typeof partNames)[number]
-const partNames = [
-  'cachedInputTokens',
-  'cacheWriteTokens',
-  'audioInputTokens',
-  'imageInputTokens',
-  'reasoningTokens',
-  'imageOutputTokens',
-  'audioOutputTokens',
-] as const
+type PartName = Exclude<(typeof usageCounts)[UsageCount], 'inputTokens' | 'outputTokens' | 'images'>
 
 /**
  * Canonical token counts. Undefined if the vendor sent none or implausible ones: then the gateway
@@ -57,7 +48,7 @@ export function usageOf(reported: Reported, most: TokensMax): Usage | undefined 
   }
   const cached = part('cachedInputTokens', inputTokens)
   const drawn = part('imageOutputTokens', outputTokens)
-  const counts = {
+  const counts: Record<PartName, number> = {
     cachedInputTokens: cached,
     cacheWriteTokens: part('cacheWriteTokens', inputTokens - cached),
     audioInputTokens: part('audioInputTokens', inputTokens),
@@ -67,7 +58,11 @@ export function usageOf(reported: Reported, most: TokensMax): Usage | undefined 
     audioOutputTokens: part('audioOutputTokens', outputTokens - drawn),
   }
   const usage: Usage = { inputTokens, outputTokens, images: 0, estimated }
-  for (const name of partNames) if (counts[name] > 0) usage[name] = counts[name]
+  for (const key in counts) {
+    // `counts` has no other keys.
+    const name = key as PartName
+    if (counts[name] > 0) usage[name] = counts[name]
+  }
   return usage
 }
 
