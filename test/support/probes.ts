@@ -7,6 +7,8 @@ export type Probe = {
   /** Path that the error must contain, starting at the value: `[0].image_url`. */
   at: string
   code?: 'missing_required_parameter' | 'unknown_parameter'
+  /** A number beside a bound, which the generated check decides alone. */
+  isInner?: boolean
 }
 /** Values of properties that the schema does not restrict but the gateway does: `model`, `url`, … */
 export type Words = Readonly<Record<string, unknown>>
@@ -238,11 +240,11 @@ function numberProbes({ type, minimum, maximum, multipleOf }: Schema): Probe[] {
 }
 
 function atLeast(minimum: number, step: number): Probe[] {
-  return [refused(minimum - step), allowed(minimum), allowed(minimum + step)]
+  return [refused(minimum - step), allowed(minimum), { ...allowed(minimum + step), isInner: true }]
 }
 
 function atMost(maximum: number, step: number): Probe[] {
-  return [allowed(maximum - step), allowed(maximum), refused(maximum + step)]
+  return [{ ...allowed(maximum - step), isInner: true }, allowed(maximum), refused(maximum + step)]
 }
 
 function arrayProbes(schema: Schema, words: Words, key: string): Probe[] {
