@@ -18,10 +18,23 @@ const staticImport = /^(?:import|export)\s(?!type\s)[^'"]*?from\s+'([^']+)'|^imp
 const starters = ['node:child_process', 'playwright-core']
 /** Scripts of package.json. */
 const checks = ['typecheck', 'lint:code', 'lint:contract', 'lint:format']
+/** Specs of one process that `npm run test:all` runs, and why. Another spec has the same promises in `npm test`. */
+const large: Readonly<Record<string, string>> = {
+  'test/connect/real-gateway.spec.ts':
+    'connects all clients for each fault; connect/connect has a double',
+  'test/pictures/large-input-pictures.spec.ts':
+    'sends 50 MB often; pictures/input-images sends small ones',
+  'test/v1/image-matrix.spec.ts':
+    'paints with every model and option; v1/image-fields paints with some',
+  'test/v1/pictures-of-4k.spec.ts':
+    'shrinks pictures of 23 MB; v1/oversize-pictures shrinks one of 10 MB',
+  'test/v1/prices-of-all-models.spec.ts':
+    'paints with every model and quality; v1/prices has one of each kind',
+}
 const installTimeoutMs = 600_000
 const eachStore = join(root, 'test/support/each-store.ts')
 
-type Suites = { oneProcess: string[]; programs: string[]; eachStore: string[] }
+type Suites = { oneProcess: string[]; large: string[]; programs: string[]; eachStore: string[] }
 
 /**
  * The specs by the programs that they need, as paths from the root: a spec that imports one of `starters`,
@@ -34,11 +47,12 @@ export function readSuites(): Suites {
     known.set(file, found)
     return found
   }
-  const suites: Suites = { oneProcess: [], programs: [], eachStore: [] }
+  const suites: Suites = { oneProcess: [], large: [], programs: [], eachStore: [] }
   for (const name of globSync('test/**/*.spec.ts', { cwd: root }).toSorted()) {
     const file = join(root, name)
     const modules = reached(file, importsOf)
     if (starters.some((name) => modules.has(name))) suites.programs.push(name)
+    else if (name in large) suites.large.push(name)
     else {
       suites.oneProcess.push(name)
       if (importsOf(file).includes(eachStore)) suites.eachStore.push(name)
@@ -89,6 +103,16 @@ function aptGet(words: readonly string[]): boolean {
   return status === 0
 }
 
+/** What npm test does not run. */
+function leftOutOf({ eachStore, programs, large: largeNames }: Suites): string {
+  const reasons = largeNames.map((name) => `  ${name}: ${large[name]}.\n`)
+  return (
+    `Not run here: the parts of ${eachStore.length} spec files on PostgreSQL, ${largeNames.length} large spec ` +
+    `files, and ${programs.length} that start programs, servers or Chromium; npm run test:all runs them:\n` +
+    `${reasons.join('')}${byFolder(programs)}`
+  )
+}
+
 function byFolder(names: readonly string[]): string {
   const folders = Map.groupBy(names, (name) => dirname(name))
   const lines = [...folders].map(([folder, files]) => {
@@ -137,18 +161,18 @@ async function runChecks(scripts: readonly string[]): Promise<string[]> {
 
 if (import.meta.main) {
   const { values } = parseArgs({ options: { all: { type: 'boolean', default: false } } })
-  const { oneProcess, programs, eachStore: stores } = readSuites()
+  const suites = readSuites()
   if (values.all) installPrograms()
   const [failed, isGreen] = await Promise.all([
     runChecks(values.all ? [] : checks),
-    values.all ? runSpecs([...programs, ...stores], 'postgres') : runSpecs(oneProcess, 'sqlite'),
+    values.all
+      ? runSpecs([...suites.programs, ...suites.large, ...suites.eachStore], 'postgres')
+      : runSpecs(suites.oneProcess, 'sqlite'),
   ])
   process.stdout.write(
     values.all
-      ? `Not run here: ${oneProcess.length} spec files of one process; npm test runs them.\n`
-      : `Not run here: the parts of ${stores.length} spec files on PostgreSQL, and ${programs.length} ` +
-          'spec files that start programs, servers or Chromium; npm run test:all runs them:\n' +
-          byFolder(programs),
+      ? `Not run here: ${suites.oneProcess.length} spec files of one process; npm test runs them.\n`
+      : leftOutOf(suites),
   )
   if (!isGreen) failed.push('tests')
   process.stdout.write(failed.length === 0 ? 'All passed.\n' : `FAILED: ${failed.join(', ')}.\n`)

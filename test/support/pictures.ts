@@ -33,3 +33,18 @@ export type ChatImagesBody = {
   usage: { cost: number | null; cost_status: string; cost_details?: object }
   warnings?: { param: string; requested: unknown; applied: unknown; reason: string }[]
 }
+
+/** A PNG that does not compress, of one byte for each pixel and channel. */
+export function noisePng(width: number, height: number, channels: 3 | 4 = 3): Promise<Buffer> {
+  return sharp({
+    create: {
+      width,
+      height,
+      channels,
+      background: { r: 128, g: 128, b: 128, alpha: 0.5 },
+      noise: { type: 'gaussian', mean: 128, sigma: 60 },
+    },
+  })
+    .png({ compressionLevel: 0 })
+    .toBuffer()
+}

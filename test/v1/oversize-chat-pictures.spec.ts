@@ -8,25 +8,13 @@ import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { paint } from '../support/image-doubles/paint.ts'
 import { openAiClient } from '../support/openai-client.ts'
+import { noisePng } from '../support/pictures.ts'
 import { startUpstream, type ReceivedRequest, type Upstream } from '../support/upstream.ts'
 
 const [claude, groq] = ['claude-sonnet-4-6', 'groq/qwen3.6-27b']
 const claudeBytesMax = 7_864_320
 const question = 'What is it?'
 
-/** A PNG that does not compress. */
-const noise = (width: number, height: number) =>
-  sharp({
-    create: {
-      width,
-      height,
-      channels: 3,
-      background: { r: 128, g: 128, b: 128 },
-      noise: { type: 'gaussian', mean: 128, sigma: 60 },
-    },
-  })
-    .png({ compressionLevel: 0 })
-    .toBuffer()
 const urlOf = (bytes: Buffer, type = 'image/png') =>
   `data:${type};base64,${bytes.toString('base64')}`
 const asked = (url: string) => [
@@ -78,8 +66,8 @@ describe('a picture for a language model', () => {
       file: { limits: { cache_ttl_seconds: 0, route_tries_max: 1 } },
     })
     client = openAiClient(gateway, gateway.liveKey)
-    large = await noise(1900, 1500)
-    middling = await noise(1400, 1000)
+    large = await noisePng(1900, 1500)
+    middling = await noisePng(1400, 1000)
     expect(large.length).to.be.within(8_200_000, 8_700_000)
   })
   after(async () => {
@@ -166,7 +154,7 @@ describe('a picture for a language model', () => {
   })
 
   it('shares what a vendor takes of a request with the other pictures', async () => {
-    const half = await noise(900, 700)
+    const half = await noisePng(900, 700)
     const parts = [1, 2].map(() => ({
       type: 'image_url' as const,
       image_url: { url: urlOf(half) },

@@ -3,18 +3,18 @@ import type { components } from '../../generated/types.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { pixel } from '../support/pixel.ts'
+import {
+  expectEditsCharged,
+  expectImagesCharged,
+  paths,
+  quotesOf,
+  type Priced,
+  type Quote,
+} from './price-quotes.ts'
 
 type Schemas = components['schemas']
-type Quote = Schemas['PriceQuote']
-type Priced = Quote['operation']
-const paths: Record<Priced, string> = {
-  createImage: '/v1/images/generations',
-  createImageEdit: '/v1/images/edits',
-  createChatCompletion: '/v1/chat/completions',
-  createResponse: '/v1/responses',
-  createMessage: '/v1/messages',
-  createEmbedding: '/v1/embeddings',
-}
+/** Of different prices: by picture, by size and by token. */
+const imageModels = new Set(['alibaba/qwen-image-2.0', 'xai/grok-imagine-image-2.0', 'gpt-image-2'])
 const prompt = 'A lighthouse'
 const messages = [{ role: 'user', content: 'Tell me of lighthouses.' }]
 
@@ -28,61 +28,16 @@ describe('the price of a call before it is made', () => {
   })
   after(() => gateway.stop())
 
-  const ask = (operation: Priced, request: object, key?: string) =>
-    gateway.post('/v1/prices', { operation, request }, key === undefined ? {} : { key })
-  const quoteOf = async (operation: Priced, request: object, key?: string) => {
-    const response = await ask(operation, request, key)
-    const text = await response.text()
-    expect(response.status, text).to.equal(200)
-    return JSON.parse(text) as Quote
-  }
-  /** Makes the call and compares its cost with the quote. */
-  const expectCharged = async (operation: Priced, request: object) => {
-    const quote = (await quoteOf(operation, request)).routes[0]!
-    const headers = { 'cache-control': 'no-store' }
-    const response = await gateway.post(paths[operation], request, { headers })
-    expect(response.status, await response.clone().text()).to.equal(200)
-    await response.arrayBuffer()
-    const path = `/api/requests/${response.headers.get('x-request-id')}`
-    const row = await gateway.fetch(path, { key: gateway.adminKey })
-    const { cost } = (await row.json()) as { cost: Schemas['RequestCost'] }
-    const what = `${JSON.stringify(request).slice(0, 200)}: ${JSON.stringify({ quote, cost })}`
-    if (quote.kind === 'exact') {
-      expect(cost.status, what).to.equal('exact')
-      expect(quote.amount, what).to.deep.equal(cost.amount)
-      expect(quote.lines, what).to.deep.equal(cost.lines)
-      expect(quote.exact_usd, what).to.equal(cost.exact_usd)
-    } else if (quote.kind === 'at_most') {
-      expect(quote.amount!.nano_usd, what).to.be.at.least(cost.amount!.nano_usd)
-    } else expect(cost.amount, what).to.equal(null)
-    return quote.kind
-  }
-  const imageModels = () => models.filter(({ capabilities }) => capabilities!['image_generation'])
+  const { ask, quoteOf, expectCharged } = quotesOf(() => gateway)
+  const some = () => models.filter(({ id }) => imageModels.has(id))
 
-  it('is the charge in the ledger, for each image model, size, quality and count', async () => {
-    const kinds: Record<string, number> = {}
-    for (const { id, image } of imageModels()) {
-      if ((image?.reference_images_min ?? 0) > 0) continue
-      const size = '1024x1024'
-      const qualities = (image?.qualities ?? []).map((quality) => ({ size, quality }))
-      const asked = [{}, { size, n: 2 }, { size: '1280x768' }, ...qualities]
-      const calls = asked.map((one) => expectCharged('createImage', { model: id, prompt, ...one }))
-      for (const kind of await Promise.all(calls)) kinds[kind] = (kinds[kind] ?? 0) + 1
-    }
-    expect(kinds['exact']).to.be.greaterThan(20)
-    expect(kinds['at_most']).to.be.greaterThan(10)
+  it('is the charge in the ledger, by size, quality and count of pictures', async () => {
+    const kinds = await expectImagesCharged(gateway, some())
+    expect(kinds).to.have.all.keys('exact', 'at_most')
   })
 
-  it('is the charge in the ledger for edits, by the number of pictures', async () => {
-    const editing = models.filter(({ capabilities }) => capabilities!['image_edit'])
-    for (const { id, image } of editing) {
-      const images = [{ image_url: pixel }]
-      const most = image?.reference_images_max ?? 1
-      const size = image?.size.kind === 'none' ? {} : { size: '1024x1024' }
-      const two = most < 2 ? images : [...images, { image_url: pixel }]
-      await expectCharged('createImageEdit', { model: id, prompt, images: two, n: 2, ...size })
-    }
-  })
+  it('is the charge in the ledger for edits, by the number of pictures', () =>
+    expectEditsCharged(gateway, some()))
 
   it('is twice the price where the sources of the price disagree, pictures and searches included', async () => {
     const nanoOf = async (operation: Priced, request: object) => {
