@@ -59,7 +59,6 @@ export type Call = {
   deadline: Deadline
   /** The tries of the call so far. */
   tries: Try[]
-  /** How many tries have begun. */
   triesBegun: number
   /** A stream, whose health `succeed` or `fail` reports. */
   isStream: boolean

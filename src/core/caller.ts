@@ -28,7 +28,6 @@ export type Allowance = {
   budget: SpendingLimit | null
 }
 
-/** A person who has signed in. */
 export type SignedInPerson = {
   id: string
   sessionId: string
@@ -63,7 +62,6 @@ export type Caller = {
   person?: SignedInPerson
 }
 
-/** A caller who has signed in. */
 export type PersonCaller = Caller & { person: SignedInPerson }
 
 /** Whether the caller is a signed-in person and not an API key. */

@@ -179,7 +179,6 @@ export function assertTaken(refusal: Refusal | undefined): void {
 export type StoreRefusalCode =
   /** An authorization code, or a refresh token after its grace period, was used before. */
   | 'already_used'
-  /** The connection has ended. */
   | 'connection_ended'
   /** The limit of registered clients, or of pending sign-ins, is reached. */
   | 'too_many_clients'

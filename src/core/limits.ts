@@ -8,7 +8,6 @@ type Schemas = components['schemas']
 export type WindowKind = Exclude<LimitKind, 'concurrency'>
 export type LimitKind = Schemas['RateLimitKind']
 
-/** The state of one limit of a caller. */
 export type LimitState = {
   kind: LimitKind
   /** The owner of the limit: all keys of an account share the account's limits. */
@@ -37,10 +36,7 @@ export type Admission = {
   end: (used: Used | undefined) => void
 }
 
-/**
- * Admits a call of at most `timeoutMs`. Throws or rejects with `rate_limit_exceeded`; a refused call is not
- * counted.
- */
+/** Admits a call of at most `timeoutMs`. Throws `rate_limit_exceeded`; then nothing is counted. */
 export type Admit = (
   caller: Caller,
   demand: Demand,
@@ -60,7 +56,6 @@ export async function countRequest(admit: Admit, caller: Caller): Promise<void> 
 /** After that time a process that has ended no longer counts as running. */
 const requestTimeoutMs = 1000
 
-/** The amount and period of a budget, without its state. */
 export type BudgetForm = Pick<Schemas['BudgetState'], 'amount' | 'period'>
 
 /** Limits in the contract's form. */

@@ -108,7 +108,6 @@ export type Catalog = {
   find(name: string): { model: Model; warnings: Warning[] }
   /** The names that the operator gave to models, besides those of the catalog. */
   aliases: readonly string[]
-  /** The model with this id. */
   get(id: string): Model | undefined
   /** The model with its current status and prices, and announced price changes. */
   describe(model: Model): Model

@@ -49,7 +49,6 @@ export type RouteTable = {
 /** A possible route to a model; its provider may not be configured. */
 export type Way = Target & { isConfigured: boolean }
 
-/** The possible routes to the models of the catalog. */
 export type Ways = {
   /** The possible routes to a model, in the order of the settings, else of the catalog. */
   ways(model: Model): Way[]

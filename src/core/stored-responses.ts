@@ -4,7 +4,6 @@ import type { Caller } from './caller.ts'
 
 type Schemas = components['schemas']
 
-/** An item of a conversation with its id. */
 export type StoredItem = Schemas['ResponseTypedItem'] & { id: string }
 
 /** A response that can be retrieved, and continued without sending the conversation again. */
@@ -44,6 +43,5 @@ export type StoredResponses = {
   get(caller: Owner, id: string, hold: Hold): Promise<StoredResponse | undefined>
   /** Deletes a response; false if it does not exist. */
   remove(caller: Owner, id: string): Promise<boolean>
-  /** Finds items of stored responses by their ids. */
   items(caller: Owner, ids: readonly string[], hold: Hold): Promise<ReadonlyMap<string, StoredItem>>
 }

@@ -28,7 +28,6 @@ export type TracedTry = {
   ended(attempt: { outcome: string; status?: number }): void
 }
 
-/** The data of an answer that a trace records. */
 export type TracedAnswer = { id: string; finishReasons: readonly string[] }
 
 /** The data of a call's ledger row that a trace records. */
@@ -63,9 +62,7 @@ export type LoggedRow = TracedRow & {
   attempts: readonly { provider: string; outcome: string }[]
 }
 
-/**
- * The trace of a call. Only data of these types leaves the gateway in a trace: no prompt, answer or key.
- */
+/** The trace of a call. Only data of these types leaves the gateway: no prompt, answer or key. */
 export type Trace = {
   tryBegins(route: TracedRoute, work: TracedWork): TracedTry
   answered?(answer: TracedAnswer): void
@@ -87,10 +84,8 @@ export type TracedExchange = {
   left: boolean
 }
 
-/** The trace of a request. */
 export type RequestTrace = Trace & { ended?(exchange: TracedExchange): void }
 
-/** The trace of a tool call. */
 type ToolTrace = Trace & { ended?(errorCode: string | undefined): void }
 
 /** Starts traces of requests and tool calls; undefined for requests and tool calls that are not traced. */

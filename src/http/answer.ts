@@ -18,9 +18,7 @@ export type Answer = {
   mayBeCoded?: true
   /** Body sent verbatim; `headers` must have the content type. */
   pieces?: readonly (string | Buffer)[]
-  /**
-   * The pieces are kept in memory anyway (static files), so no memory is counted for a slow reader.
-   */
+  /** The pieces stay in memory anyway (static files): a slow reader takes none. */
   shared?: true
   /** Writes server-sent events to the sink; resolves with the last events when the stream ends. */
   events?: (sink: EventSink) => Promise<Buffer | undefined>

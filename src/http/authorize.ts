@@ -135,10 +135,7 @@ function without(scope: Scope, { person, creatorId, hasToken }: Caller): Gateway
   return new GatewayError('insufficient_scope', text)
 }
 
-/**
- * Returns the caller if their key may be used from the address of the request. Throws
- * `ip_not_allowed`.
- */
+/** Returns the caller if their key may be used from the address. Throws `ip_not_allowed`. */
 export function createAddressCheck(addressOf: ClientAddress) {
   return (caller: Caller, request: IncomingMessage): Caller => {
     if (caller.networks === null) return caller

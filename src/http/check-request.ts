@@ -1,10 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../core/error.ts'
 
-/**
- * Maximum number of headers; Node silently drops headers above its own limit. Browsers and proxies send
- * a few dozen.
- */
+/** Node silently drops headers above a limit of its own. Browsers and proxies send a few dozen. */
 const headersMax = 256
 
 /**
@@ -112,16 +109,12 @@ function checkAddress(request: IncomingMessage): GatewayError | undefined {
   return undefined
 }
 
-/** An error of Node's HTTP parser. */
 export type ParseError = NodeJS.ErrnoException & {
   rawPacket?: Buffer
   bytesParsed?: number
 }
 
-/**
- * The GatewayError for bytes that Node's HTTP parser rejects, or for a request that arrived too
- * slowly.
- */
+/** The error of bytes that Node's parser rejects, or of a request that arrived too slowly. */
 export function malformedError(cause: ParseError): GatewayError {
   const { code = '' } = cause
   if (code === 'HPE_HEADER_OVERFLOW')

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 import type { BlockList } from 'node:net'
 import { holds, networksOf, plainAddress } from '../core/networks.ts'
 
-/** The client address of a request; null if it is unknown. */
 export type ClientAddress = (request: IncomingMessage) => string | null
 
 /**

@@ -200,10 +200,7 @@ function takesText(schema: CheckError['parentSchema']): boolean {
   return schema?.type === 'string' && schema.enum === undefined
 }
 
-/**
- * Never suggests a value that would be refused again: for a text with a format, the format is
- * named.
- */
+/** Names the format of a text that has one, since an empty example would be refused again. */
 function remedyForNoText(data: unknown, schema: CheckError['parentSchema']): string | undefined {
   if (schema?.pattern !== undefined && schema.pattern !== '\\S') return expectedText(schema)
   const isList =

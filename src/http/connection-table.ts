@@ -37,10 +37,7 @@ export type TableOptions = {
     answerTimeoutMs: number
     lingerTimeoutMs: number
   }
-  /**
-   * Called periodically with the number of open connections and of connections closed since the last
-   * call.
-   */
+  /** Called periodically, with the connections that are open, and closed since the last call. */
   onSweep: (open: number, closed: ReadonlyMap<CloseReason, number>) => void
   monotonic: () => number
 }
@@ -134,7 +131,7 @@ export function createConnectionTable({
   }
 }
 
-/** Counts by name; a name with count 0 is removed. */
+/** Counts by name, without names of count 0. */
 function createCounts() {
   const counts = new Map<string, number>()
   const of = (name: string) => counts.get(name) ?? 0
@@ -151,10 +148,7 @@ function createCounts() {
 type Evicting = Pick<ConnectionTable, 'cut'> &
   Pick<TableOptions, 'monotonic'> & { open: ReadonlyMap<Socket, Connection> }
 
-/**
- * Closes connections that are refused already or idle, of all origins or of one. Returns whether it
- * closed any.
- */
+/** Closes refused and idle connections, of all origins or of one. Returns whether it closed any. */
 function createEvict({ open, cut, monotonic }: Evicting): (origin?: string) => boolean {
   let againAtMs = 0
   return (origin) => {

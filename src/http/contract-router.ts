@@ -194,9 +194,7 @@ const forThatPerson = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/**
- * Forbids caching of answers to people, since caches ignore cookies, and reading by other sites.
- */
+/** Forbids caches, which ignore cookies, and other sites to keep or read answers to people. */
 function notKept({ headers, ...answer }: Answer): Answer {
   return { ...answer, headers: { ...forThatPerson, ...headers } }
 }
@@ -235,10 +233,7 @@ function operationOf({ operationId }: BackendOperation): Described {
   return operations.find(({ id }) => id === operationId)!
 }
 
-/**
- * Refuses unsupported methods of a path. Outside of the `rest` protocol, the caller must be
- * authenticated first.
- */
+/** Refuses unsupported methods of a path, outside of `rest` after the authentication. */
 function methodRefusal(
   described: BackendOperation,
   registered: Registered,

@@ -9,10 +9,7 @@ const preflightSeconds = '86400'
 /** A list of header names (RFC 9110 section 5.6.2), at most as long as browsers send. */
 const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,2000}$/
 
-/**
- * Sets the CORS headers if the origin is allowed. Returns true for a preflight, which needs no
- * further answer.
- */
+/** Sets the CORS headers of an allowed origin. Returns true for a preflight, which is answered. */
 export type AllowCrossOrigin = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /**

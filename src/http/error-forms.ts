@@ -20,9 +20,7 @@ const startsOfOwnForm = ofOwnForm
   .filter(({ path }) => path.includes('{'))
   .map(({ path, errorForm }) => ({ start: path.split('{', 1)[0]!, errorForm }))
 
-/**
- * Paths at which OAuth clients look; errors there have the OAuth format, also for unknown paths.
- */
+/** Paths where OAuth clients look: also an unknown one there has an error in OAuth's format. */
 const oauthPlaces = /^\/(?:oauth\/|\.well-known\/(?:oauth|openid)-)/
 
 /**

@@ -26,10 +26,7 @@ export type Exchange = {
   row: CallContext['exchange']['row']
 }
 
-/**
- * A request, its response and their state. For paths outside of the contract's table it is a Koa
- * context.
- */
+/** A request, its response and their state; outside of the contract's table a Koa context. */
 export type ExchangeContext = {
   req: IncomingMessage
   res: ServerResponse
@@ -77,7 +74,6 @@ export type ExchangeOptions = {
   refuse: (request: IncomingMessage, methods: readonly string[]) => never
   allowCrossOrigin: AllowCrossOrigin
   onExchange: (exchange: Exchange) => void
-  /** Called with each error that is answered. */
   onRefused: OnRefused
   tracing?: Tracing | undefined
   budget: Pick<Budget, 'open'>
@@ -242,9 +238,7 @@ function routeOf({ req, state, matched = [] }: ExchangeContext): string | undefi
 /** The logged status if the client disconnected before the response (as in nginx); never sent. */
 const statusOfLeft = 499
 
-/**
- * Probes are answered under overload, so that monitoring does not report a busy gateway as down.
- */
+/** Answered under overload too, so that monitoring does not report a busy gateway as down. */
 function isProbe(request: IncomingMessage): boolean {
   return request.url === '/health' || request.url === '/metrics'
 }

@@ -125,10 +125,7 @@ function keptStream(answer: Answer, claim: Claim, hold: Hold): Answer {
   }
 }
 
-/**
- * The parts of a request that identify it. Pictures are replaced by tickets, which `texts`
- * resolves.
- */
+/** The parts that identify a request; `texts` resolves the tickets that replace its pictures. */
 type Fingerprinted = {
   request: unknown
   texts: ExtractedTexts

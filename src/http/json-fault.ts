@@ -1,10 +1,7 @@
 /** The position of the first JSON syntax error (line and column from 1) and its reason. */
 type JsonFault = { line: number; column: number; reason: string }
 
-/**
- * Finds the first JSON syntax error; the reason quotes at most one character. Undefined for valid
- * JSON.
- */
+/** Finds the first JSON syntax error; undefined for valid JSON. */
 export function findJsonFault(text: string): JsonFault | undefined {
   const fault = scan(text)
   if (fault === undefined) return undefined

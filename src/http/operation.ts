@@ -67,14 +67,10 @@ export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   request: IncomingMessage
   /** The response, for a handler that leaves it to another server. */
   response: ServerResponse
-  /** The client address of the request. */
   addressOf: ClientAddress
 }
 
-/**
- * Handles one operation. Throws a GatewayError to answer with an error. Returns undefined if
- * another server writes `response`.
- */
+/** Handles an operation. Throws a GatewayError. Undefined if another server writes `response`. */
 export type Operation<Id extends OperationId> = (
   call: OperationCall<Id>,
 ) => Promise<Id extends OperationIdOf<'client'> ? Answer | undefined : Answer>

@@ -68,16 +68,11 @@ function invalidJson(message: string, cause?: unknown): GatewayError {
   return new GatewayError('invalid_json', message, { cause })
 }
 
-/**
- * JSON.parse has no depth limit, but JSON.stringify overflows the stack at some thousand levels.
- */
+/** JSON.parse has no limit, but JSON.stringify overflows the stack at some thousand levels. */
 const levelsMax = 1000
 /** Maximum number of distinct member names, above that of any list of tools. */
 const namesMax = 20_000
-/**
- * Maximum number of values, each of which takes tens of bytes; conversations with many tools have far
- * fewer.
- */
+/** Each value takes tens of bytes; conversations with many tools have far fewer values. */
 const valuesStandardMax = 250_000
 
 /** The class of each byte outside of strings; 0 for most. */

@@ -39,10 +39,7 @@ export function bodyReceiver(
   }
 }
 
-/**
- * Parses and validates a body; outside of the `rest` protocol it returns the bytes. Throws a
- * GatewayError.
- */
+/** Parses and validates a body; outside of `rest` returns the bytes. Throws a GatewayError. */
 export function bodyReader(
   { id, bodyTypes, protocol }: Described,
   form: FormReading | undefined,
@@ -68,9 +65,7 @@ export function bodyReader(
 /** Parsing a smaller body takes little more memory than the bytes already counted. */
 const parsedBytesMin = 16_384
 
-/**
- * A parsed body is in memory three times: as a value, as the text for a provider and as its bytes.
- */
+/** A parsed body is in memory three times: as value, as text for a provider, and as bytes. */
 function holdParsed(pieces: Pieces, hold: Hold): void {
   const bytes = piecesLength(pieces)
   assertTaken(bytes < parsedBytesMin ? undefined : hold.takeMore(2 * bytes))

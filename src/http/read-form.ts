@@ -181,7 +181,6 @@ function invalid(text: string, param?: string, cause?: Error): GatewayError {
   return new GatewayError('invalid_value', text, { param, cause })
 }
 
-/** The head of a part. */
 type PartHead = { name: string; isFile: boolean; inBase64: boolean }
 
 /** The headers of a part in latin1, by lower-case name. */
@@ -240,10 +239,7 @@ function parametersOf(header: string): Map<string, string> {
   return found
 }
 
-/**
- * Browsers encode quotes and line breaks as `%22`, `%0D` and `%0A`; other clients escape them with
- * a backslash.
- */
+/** Browsers write quotes and line breaks as `%22`, `%0D` and `%0A`; others with a backslash. */
 function unescaped(quoted: string): string {
   const text = Buffer.from(quoted, 'latin1').toString()
   return text

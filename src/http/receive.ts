@@ -153,7 +153,6 @@ function tooLarge(bytesMax: number): GatewayError {
   )
 }
 
-/** The error of a decompressed body, as a GatewayError. */
 function unpackingError(cause: Error): GatewayError {
   if (cause instanceof GatewayError) return cause
   return new GatewayError(
@@ -201,10 +200,7 @@ function isUsual({ headers }: IncomingMessage, types: readonly string[]): boolea
   return headers['content-encoding'] === undefined && types.includes(headers['content-type'] ?? '')
 }
 
-/**
- * Reduces a repeated Content-Type to one value, since Node, proxies and clients join headers with a
- * comma.
- */
+/** Keeps one of a repeated Content-Type, which Node, proxies and clients join with a comma. */
 function joinSame({ headers }: IncomingMessage): void {
   const { 'content-type': given } = headers
   const [first, ...others] = given?.includes(',') ? given.split(/\s*,\s*/) : []

@@ -96,10 +96,7 @@ const otherApisHeaders = [
   'proxy-authorization',
 ]
 
-/**
- * The header or query parameter with a key, by the conventions of other APIs; undefined without such a
- * key.
- */
+/** The header or query parameter with a key, by the conventions of other APIs. */
 function misplacedKeyOf({ headers, url = '' }: IncomingMessage): string | undefined {
   const found = otherApisHeaders.find((name) => headers[name] !== undefined)
   if (found !== undefined) return `the header '${found}'`

@@ -59,7 +59,6 @@ export type GatewayServer = {
    */
   drain(noticeMs?: number): Promise<void>
   draining(): boolean
-  /** The number of running requests. */
   running(): number
 }
 
@@ -184,9 +183,7 @@ const checkingIntervalMsMax = 5000
 const headerBytesMax = 16_384
 /** Headers fit into a few packets; a slower client is broken or an attack. */
 const headersTimeoutMs = 30_000
-/**
- * All clients may reconnect at once after a restart. The kernel caps this at net.core.somaxconn.
- */
+/** All clients may reconnect at once after a restart. net.core.somaxconn caps this. */
 const connectionsWaitingMax = 4096
 const refusedMax = 64
 
@@ -212,10 +209,7 @@ function parserOptions({ requestTimeoutMs, keepAliveTimeoutMs }: Options['limits
 const lastRowsTimeoutMs = 5000
 const unreferenced = { ref: false }
 
-/**
- * Counts running requests, including calls whose client has disconnected and that still write their
- * ledger row.
- */
+/** Counts running requests, also those of clients that have left until their row is written. */
 function countWork(handle: Handle) {
   let running = 0
   let onIdle: (() => void) | undefined
@@ -233,10 +227,7 @@ function countWork(handle: Handle) {
         ended()
       })
     },
-    /**
-     * Resolves when no request is running. At the timeout it calls `onLate` and waits a little
-     * longer.
-     */
+    /** Resolves when no request runs; at the timeout calls `onLate` and waits a little longer. */
     ended: async (timeoutMs: number, onLate: () => void): Promise<void> => {
       if (running === 0) return
       const idle = new Promise<void>((resolve) => (onIdle = resolve))

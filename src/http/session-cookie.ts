@@ -1,10 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Reads and writes the cookie that holds a session. */
 export type SessionCookie = {
-  /** The session token; undefined without a cookie. */
   read(request: IncomingMessage): string | undefined
-  /** The `set-cookie` header that sets the session for `ageSeconds`. */
   set(token: string, ageSeconds: number): string
   /** The `set-cookie` header that removes the session. */
   clear(): string

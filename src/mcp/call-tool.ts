@@ -45,7 +45,6 @@ type Options = {
   progressIntervalMs: number
   claimKey: ClaimKey
   countRefused: CountRefused
-  /** Called for each call that the tool answers with an error. */
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
   tracing?: Pick<Tracing, 'tool'> | undefined
   monotonic: () => number

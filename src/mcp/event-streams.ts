@@ -4,9 +4,7 @@ import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
 import { nameOf, type Client } from './sessions.ts'
 
-/** The events of an open stream. */
 type StreamEvents = {
-  /** Sent when the stream opens. */
   opening: Buffer
   toolsChanged: Buffer
   /** Whether the stream receives the state of the account's calls. */
@@ -15,7 +13,6 @@ type StreamEvents = {
   closing?: Buffer
 }
 
-/** The event streams that clients hold open. */
 export type EventStreams = {
   /**
    * Opens a stream; at the limit of the session, its oldest stream ends. Throws `rate_limit_exceeded`
@@ -30,9 +27,7 @@ export type EventStreams = {
   isHeard(accountId: string): boolean
   /** Sends a message to those streams of the account whose client wants the message. */
   publish(accountId: string, message: object, isWanted: (client: Client) => boolean): void
-  /** Sends `tools/list_changed` to all streams. */
   announceToolsChanged(): void
-  /** Ends the streams of a session. */
   endSession(client: Client): void
   /** Ends all streams and opens no more. */
   close(): void

@@ -37,10 +37,7 @@ const rules: readonly { isBroken: (name: string) => boolean; text: string }[] = 
   },
 ]
 
-/**
- * Throws `invalid_value` unless a name is a plain file name on every system
- * (docs/behaviour.md#preview-files).
- */
+/** Throws `invalid_value` for a name that a system forbids (docs/behaviour.md#preview-files). */
 export function checkFileName(name: string): void {
   const rule = rules.find(({ isBroken }) => isBroken(name))
   if (rule === undefined) return
@@ -61,7 +58,6 @@ export function formatOf(name: string): ImageFormat | undefined {
   return formats.find(([, fitting]) => fitting.includes(own))?.[0]
 }
 
-/** A file name in two parts. */
 export type SplitName = { stem: string; extension: string }
 
 /** Splits a name in two parts, and sets the extension of the format if it is missing or wrong. */

@@ -49,17 +49,14 @@ type Options = {
 
 /** Forwards the actions of a client to the other processes, which may answer its next messages. */
 export type OtherProcesses = {
-  /** Cancels a call of the client. */
   cancel(client: Client, id: MessageId): void
   setLevel(client: Client, level: string): void
-  /** Ends a session with its calls and streams. */
   endSession(client: Client): void
   /** Sends a call's state to the account's event streams; undefined if there is only one process. */
   publishState: ((accountId: string, state: ToolCallState) => void) | undefined
 }
 
 export type ToolServer = {
-  /** The operations of /mcp. */
   operations: Pick<Operations, McpId>
   errorAnswer: ErrorAnswer
   /** Returns the origin if its pages may use the tool server, else undefined. */

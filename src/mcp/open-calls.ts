@@ -2,21 +2,18 @@ import { callerCancelled } from '../core/resilience/deadline.ts'
 import type { MessageId } from './json-rpc.ts'
 import type { Client } from './sessions.ts'
 
-/** A queued or running tool call. */
 export type OpenCall = { client: Client; id: MessageId; cancel(reason: Error): void }
 
 /** The queued and running tool calls, for cancellation and the limit of each key. */
 export type OpenCalls = {
   add(call: OpenCall): void
   remove(call: OpenCall): void
-  /** Counts the calls of a key. */
   countOf(keyId: string): number
   /**
    * Cancels the client's calls with this id; without a session only the latest call, since other
    * clients of the key may use the same id. Returns false if no call was found.
    */
   cancel(client: Client, id: unknown): boolean
-  /** Cancels all calls of a session. */
   cancelAll(session: Client): void
 }
 

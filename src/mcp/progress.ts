@@ -23,7 +23,6 @@ export function logOf(data: ToolCallState): LogMessage {
 /** Reports one running call to its clients. */
 export type CallReports = {
   report: ReportProgress
-  /** Ends the reports with this state. */
   end(state: string): void
 }
 

@@ -12,7 +12,6 @@ import type { ToolNotification } from './progress.ts'
 import { capabilities, serverInfo } from './protocol.ts'
 import type { PrintedResult } from './tool.ts'
 
-/** A request for `tools/call`. */
 export type ToolRequest = {
   message: RequestMessage
   context: CallContext

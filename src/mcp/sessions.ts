@@ -13,7 +13,6 @@ export type Client = { keyId: string; sessionId: string | undefined }
  * them without storing them (docs/tool-protocol.md#sessions).
  */
 export type Sessions = {
-  /** The id of a new session of the account. */
   begin(accountId: string): string
   /** Throws `not_found` for an id of another account, and for a session that the key has ended. */
   check(accountId: string, client: Client): void

@@ -111,7 +111,7 @@ function findPort({ host, port }: { host: string; port: number }): Promise<numbe
   return new Promise((resolve, reject) => {
     server.once('error', (cause) => reject(listenFailure(cause, { host, port })))
     server.listen({ host, port }, () => {
-      // The address of a server that listens on TCP is an AddressInfo.
+      // A server that listens on TCP has an AddressInfo.
       const { port: found } = server.address() as AddressInfo
       server.close(() => resolve(found))
     })

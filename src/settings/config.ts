@@ -48,14 +48,12 @@ export type Config = TelemetryConfig & {
   readonly baseUrl: string | undefined
   /** Number of serving processes; `auto` for one per core. */
   readonly workers: number | 'auto'
-  /** Prefix of key names in Redis. */
   readonly redisKeyPrefix: string
   readonly dataDir: string
   readonly uploadDir: string | undefined
   readonly logLevel: NonNullable<Settings['log_level']>
   readonly logFormat: NonNullable<Settings['log_format']>
   readonly signUp: NonNullable<Settings['sign_up']>
-  /** Whether OAuth clients may register themselves. */
   readonly clientRegistration: NonNullable<Settings['client_registration']>
   /** Whether OAuth clients may identify themselves with a client ID metadata document. */
   readonly clientDocuments: NonNullable<Settings['client_documents']>

@@ -15,7 +15,6 @@ export type KeySource = 'environment' | 'store'
 type FoundEndpoint = {
   endpoint: EndpointConfig
   keys: readonly string[]
-  /** Undefined without keys. */
   source: KeySource | undefined
 }
 /** Variables have precedence over stored keys. */

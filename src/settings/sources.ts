@@ -8,7 +8,6 @@ import { systemReason } from '../core/words/system-reason.ts'
 import { vendors } from '../providers/index.ts'
 import { variablesOf } from '../providers/vendor.ts'
 
-/** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
 /** How to name a setting to the operator: as it is written, with the file and line if it is in the file. */

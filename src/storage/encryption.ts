@@ -21,7 +21,6 @@ export type Encryption = {
   canEncrypt(): boolean
   /** The text; undefined if the encryption key is missing, or the row was changed. */
   decrypt(encrypted: Encrypted, context: string): string | undefined
-  /** Like `decrypt`, for bytes. */
   decryptBytes(encrypted: Encrypted, context: string): Buffer | undefined
   /** Creates a new key in the file; the previous key is kept, so that older backups can be read. */
   replaceKey(): void

@@ -20,7 +20,6 @@ type Holder = {
   host: string
   process: number
   since: string
-  /** The gateway's address, once it listens. */
   address?: string
 }
 /** The lock of a gateway; `listensAt` records its address for commands. */
@@ -50,7 +49,6 @@ export async function useFolder(dataDir: string): Promise<FolderLock> {
 
 type Serving = {
   dataDir: string
-  /** How long to wait for another gateway to stop. */
   waitMs: number
   /** Called once if another gateway holds the folder. */
   onWait: (text: string) => void

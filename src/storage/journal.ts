@@ -40,9 +40,7 @@ const chunkBytes = 65_536
 /** A journal of another host that was not written for this time counts as left by a dead process. */
 const foreignAgeMs = 60_000
 
-/**
- * Opens a journal for this process: takes over an ended process's journal with its records, or creates one.
- */
+/** Opens the journal of this process: that of an ended process with its records, or a new one. */
 export async function openJournal({ folder, bytesMax, flushes }: Options): Promise<Journal> {
   const path = join(folder, `${prefix}${hostname()}-${process.pid}`)
   let file: FileHandle | undefined

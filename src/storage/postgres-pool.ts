@@ -22,7 +22,6 @@ export type PoolOptions = {
 /** A pool whose queries have a time limit and fail with a StoreError. */
 export type Pool = Omit<PostgresPool, 'connect'> & {
   connect(): Promise<PoolClient>
-  /** The number of callers that wait for a connection. */
   waiting(): number
 }
 export type PoolClient = PostgresPoolClient & {
@@ -145,7 +144,6 @@ type ClientOptions = {
   names: Naming
   /** Called when the server does not answer in time. */
   failed(error: StoreError): void
-  /** Converts the error of a failed query. */
   convert(error: StoreError): unknown
 }
 

@@ -182,7 +182,6 @@ export async function migrateDatabase({
   })
 }
 
-/** The migrations that ran. */
 async function migrationsIn(db: Kysely<Tables>): Promise<string[]> {
   const { rows: found } = await sql<{ is: number }>`
     select to_regclass('kysely_migration') is not null as is`.execute(db)

@@ -18,7 +18,6 @@ export type Reader = {
 }
 
 export type TurnLimits = {
-  /** Maximum of waiting reports. */
   waitingMax: number
   /** Maximum of reports in progress of one account. */
   perAccountMax: number

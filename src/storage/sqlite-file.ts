@@ -10,7 +10,6 @@ export type FileOptions = {
   readOnly?: boolean
 }
 export type SqlValue = string | number | bigint | null | Uint8Array
-/** An SQL statement and its parameters. */
 export type Statement = { sql: string; parameters: readonly SqlValue[] }
 
 const statementsKept = 500
@@ -18,7 +17,6 @@ const statementsKept = 500
 /** One connection to the store's file. Its calls are synchronous and block their thread. */
 type SqliteFile = {
   database: DatabaseSync
-  /** The compiled statement, cached by its SQL. */
   prepare(sql: string): StatementSync
   /** Runs statements in one transaction; returns the rows that each one changed. Throws node:sqlite's errors. */
   commit(statements: readonly Statement[]): number[]

@@ -101,9 +101,7 @@ function startWorker(options: FileOptions) {
   return {
     ask,
     fault: () => fault,
-    /**
-     * A blocked thread ends late; its replacement waits for the end, so that two threads never run at once.
-     */
+    /** A blocked thread ends late; its replacement waits, so that two threads never run at once. */
     mayBeReplaced: () => performance.now() - endedAt >= restartPauseMs,
     terminate: () => worker.terminate(),
   }

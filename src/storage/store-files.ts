@@ -70,7 +70,6 @@ function refusal(path: string, reason: string, remedy: string): StoreError {
   )
 }
 
-/** The files of a store that is open. */
 type StoreFiles = {
   /**
    * Throws a StoreError if the files at the path are not the opened ones, or if damage was found:
@@ -78,7 +77,7 @@ type StoreFiles = {
    */
   look(): Promise<void>
   /**
-   * Checks the whole file in a worker thread, unless it is new. Copies a damaged file; `look` then throws.
+   * Checks the whole file, unless it is new, in a thread. Copies a damaged one; `look` then throws.
    */
   check(): Promise<void>
   /** Aborts a running check. */

@@ -9,8 +9,7 @@ import type { Tables } from './tables.ts'
 /** A store that tracks whether it can be written to (docs/storage.md#trouble). */
 export type GuardedStore = Store & {
   /**
-   * Inserts rows; resolves when they are durable, in the store or in the journal. Throws a
-   * GatewayError if both fail.
+   * Resolves when the rows are durable, in store or journal. Throws a GatewayError if both fail.
    */
   keep<Name extends keyof Tables>(table: Name, rows: readonly Tables[Name][]): Promise<void>
   /** Runs work that needs the store itself, not the journal. Throws a GatewayError if the store fails. */

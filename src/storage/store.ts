@@ -21,7 +21,6 @@ export type Notice = (sentence: string) => void
 
 /** The relational store for all durable data. */
 export type Store = {
-  /** The SQL dialect of the database. */
   dialect: SqlDialect
   db: Kysely<Tables>
   /** Runs a step of the start, and repeats it while the store may still become available. Throws a StoreError. */

@@ -20,10 +20,7 @@ const tokensPerPart = 1000
 /** Assumed length of an answer when the request sets no maximum. */
 const answerTokensAssumed = 1000
 
-/**
- * Tokens of a call for rate limits: `certain` for input and requested maximum, `assumed` when no maximum is
- * set.
- */
+/** Tokens for rate limits: `certain`, or `assumed` for an output without a requested maximum. */
 export function tokensAsked(request: ChatRequest): { certain: number; assumed: number } {
   const { messages, tools = [], n } = request
   const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))

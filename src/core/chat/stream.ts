@@ -158,7 +158,6 @@ function partialUsage(stream: ChatStream, estimated: Usage): Usage {
 type KeptEvents = {
   /** Keeps the events that are written, and forwards them. */
   sink: EventSink
-  /** The events that were kept. */
   events(): Buffer
   /** Whether all events were kept, within `cacheBytesMax`. */
   complete(): boolean

@@ -48,7 +48,6 @@ export type AskedImage = {
   user?: string
   safetyIdentifier?: string
 }
-/** An image request with its input pictures. */
 export type ImageRequest = AskedImage & { sources: readonly ImageSource[] }
 
 /** The address of an input picture, and the request parameter that holds it. */

@@ -229,7 +229,7 @@ function sizeTraits(pixels: Pixels): PictureTraits {
   return { size: pixelsText(pixels), pixels: pixels.width * pixels.height }
 }
 
-/** A warning when a model made more pictures than requested, for which the vendor charges. */
+/** The warning about more pictures than requested, which the vendor charges. */
 function morePictures({ n }: ImageRequest, made: number): Warning[] {
   if (made <= n) return []
   const reason = `The model made ${made} pictures. All are returned and charged.`

@@ -31,7 +31,6 @@ import { exactImageUsage, upperImageUsage } from './usage.ts'
 
 /** An image request for the core, with its input pictures and options. */
 export type ImageInputs = CallInputs<AskedImage> & {
-  /** The input pictures. */
   addresses?: readonly NamedAddress[]
   texts?: ExtractedTexts
   /** The request parameter that holds the input pictures. */

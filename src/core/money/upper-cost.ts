@@ -30,7 +30,6 @@ export type UpperUsage = {
   picture?: PictureTraits
   /** The most searches of the web that the request allows; absent without searches. */
   webSearches?: number
-  /** The requested service tier. */
   serviceTier?: string
 }
 
@@ -53,10 +52,7 @@ const estimateFactor = 2
 /** A maximum cost and its lines; `nanoUsd` is rounded up. */
 type UpperCost = { nanoUsd: number; lines: readonly CostLine[]; multiplier: bigint }
 
-/**
- * The maximum cost of a call: at least the `costOf` of any usage within the bound. Undefined when no price
- * is known.
- */
+/** At least the `costOf` of any usage within the bound; undefined when no price is known. */
 export function upperCost(prices: Prices, usage: UpperUsage, atMs: number): UpperCost | undefined {
   const valid = pricesAt(prices, atMs)
   const margin = BigInt(valid.isDoubtful ? estimateFactor : 1)
@@ -98,9 +94,7 @@ function searchLine(
   return { what: 'web_searches', units, price: femtoUsd(webSearch.nanoUsd) * margin }
 }
 
-/**
- * Whether the price of each picture is known in advance, in spite of unknown traits.
- */
+/** Whether the price of a picture is known in advance, in spite of unknown traits. */
 export function isPictureExact(prices: Prices, picture: PictureTraits, atMs: number): boolean {
   const { perImage, perImageIsEstimate } = pricesAt(prices, atMs)
   const first = perImage.find((row) => mayFit(row, picture))

@@ -6,7 +6,6 @@ import type { CachedAnswer } from './cached-answer.ts'
 export type Deduplication = { fingerprint: Fingerprint; inFlight: InFlight<CachedAnswer> }
 
 type Options = {
-  /** The key for `createFingerprint`. */
   fingerprintKey: Buffer
   /** Coordinates with other processes; absent when they share no answers. */
   claim?: ((key: string) => Claim<CachedAnswer>) | undefined

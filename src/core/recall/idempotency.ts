@@ -29,7 +29,6 @@ export type Claim = {
   isRepeat: boolean
   /** The prefix of idempotency keys for vendors; does not reveal the caller's key. */
   vendorKey: string
-  /** The largest answer that is stored. */
   bytesMax: number
   /** Stores the answer for repeated requests; resolves when it is durable. */
   keep(answer: KeptAnswer, isUnknown?: boolean): Promise<void>

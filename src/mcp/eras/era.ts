@@ -19,7 +19,6 @@ type Call = OperationCall<'postMcp'>
 /** Answers a request synchronously with its result as JSON. Throws a JsonRpcError. */
 export type Method = (params: Params, client: Client) => string
 
-/** The messages of one POST. */
 export type Post = { isBatch: boolean; messages: readonly Message[] }
 
 /** The differences between the two eras of the protocol (docs/tool-protocol.md#eras). */
@@ -31,7 +30,6 @@ export type Era = {
   assertAllowed(post: Post, call: Call): void
   /** The sender of these messages. */
   clientOf(call: Call): Client
-  /** Headers of the answer to a request. */
   headersOf(request: RequestMessage, call: Call): Answer['headers']
   methods: ReadonlyMap<string, Method>
   /** Methods that are answered with an event stream. */

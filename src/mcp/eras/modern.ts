@@ -99,10 +99,7 @@ function assertModern({ isBatch, messages }: Post, headers: IncomingHttpHeaders)
 
 type Named = Extract<Message, { method: string }>
 
-/**
- * Throws unless the revision is supported. The header may name an older revision, of an earlier
- * handshake.
- */
+/** Throws unless the revision is supported; the header may name one of an earlier handshake. */
 function assertSpoken(message: Named, headers: IncomingHttpHeaders): void {
   const claim = claimOf(message)
   if (typeof claim !== 'string') return

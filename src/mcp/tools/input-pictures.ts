@@ -72,8 +72,7 @@ export function addressOf(picture: PicturePart, param: string): NamedAddress {
 }
 
 /**
- * The schema cannot require the member: one schema describes both types, since LangChain merges
- * alternatives.
+ * One schema describes both types, since LangChain merges alternatives, so it requires no member.
  */
 function missing(member: string, { type, param }: { type: string; param: string }): GatewayError {
   const path = `${param}.${member}`

@@ -93,7 +93,6 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
 /** A request to send; `seal` is for an answer in the form of the caller's API. */
 type Sending = {
   request: UpstreamRequest
-  /** The request that counts its tokens. */
   counted: () => UpstreamRequest
   seal: NativeRequest['seal'] | undefined
 }

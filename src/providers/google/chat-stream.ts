@@ -161,7 +161,6 @@ function deltaOf(
   return `{"content":${JSON.stringify(part.text)}}`
 }
 
-/** Keeps the latest token counts. */
 function countKeeper(tokensMax: TokensMax) {
   let usage: WireAnswer['usageMetadata'] | undefined
   let unread: string | undefined

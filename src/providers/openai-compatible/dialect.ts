@@ -172,7 +172,6 @@ export type EmbeddingDialect = {
   takes: EmbeddingAdapter['takes']
   /** Whether the vendor knows `encoding_format: base64`. */
   base64?: true
-  /** The vendor's name of `dimensions`. */
   dimensionsName?: string
   /** Most texts in one call for a model without a catalog row; a cautious number when absent. */
   inputsPerCall?: number

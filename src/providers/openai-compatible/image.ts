@@ -56,9 +56,7 @@ type WireRequest = Omit<
   input_fidelity?: string
 }
 
-/**
- * Images through `/images/generations` and `/images/edits`; base64 is forwarded without parsing.
- */
+/** Images of `/images/generations` and `/images/edits`; base64 is forwarded without parsing. */
 export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
   const { dispatch, texts, limits, fetchPicture, dialect, imageDialect = {} } = endpoint
   const { unlisted, isRefused } = imageDialect
@@ -225,9 +223,7 @@ function readUsage(
   return counted === undefined ? cost && { ...noUsage, ...cost } : { ...counted, ...cost }
 }
 
-/**
- * Prints fields and images as a multipart form (RFC 7578), in the order and names of OpenAI's SDKs.
- */
+/** Prints a multipart form (RFC 7578), with the order and the names of OpenAI's SDKs. */
 function printForm(
   fields: object,
   sources: readonly ImageSource[],

@@ -124,7 +124,6 @@ type Tools = ChatRequest['tools']
 type Call = {
   /** The index for the client; undefined while the call is held. */
   index: number | undefined
-  /** The id that the vendor sent. */
   vendorId: unknown
   name: string
   /** The arguments and the vendor's data that arrived while the call was held. */

@@ -26,11 +26,8 @@ export type ChunkRepair = {
    * JSON.
    */
   read(chunk: Members): Members | undefined
-  /**
-   * Whether the last chunk's changes apply to any chunk that differs from it only in its texts.
-   */
+  /** Whether the last chunk's changes fit every chunk that differs only in its texts. */
   isSteady(): boolean
-  /** The number of choices that have ended. */
   ended(): number
   /** Whether the vendor has sent a finish reason for every choice. */
   hasFinished(): boolean
@@ -108,9 +105,7 @@ type ChoiceRepair = {
    * choice. Throws a ProviderFailure.
    */
   read(choice: Members): Members | undefined
-  /**
-   * Whether the repairs of the last choice also fit every choice that differs from it only in its texts.
-   */
+  /** Whether the last choice's repairs fit every choice that differs only in its texts. */
   isSteady(): boolean
   /** Whether the vendor has sent the choice's finish reason. */
   hasFinished(): boolean

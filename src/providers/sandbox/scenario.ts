@@ -41,9 +41,7 @@ export type Asked = {
 const word = /\bsandbox:([a-z][a-z-]*)(?:(=)((?:[\w-]+(?:\.[\w-]+)*)?))?/gi
 const byName: ReadonlyMap<string, Scenario> = new Map(Object.entries(scenarios))
 
-/**
- * Reads the scenarios in a prompt. Returns a complaint instead if one of the scenarios is invalid.
- */
+/** Reads the scenarios in a prompt; returns a complaint if one is invalid. */
 export function readScenarios(prompt: string, reach: Reach): Asked | string {
   const numbers = new Map<string, number>()
   const tools: string[] = []

@@ -3,7 +3,6 @@ import { ProviderFailure } from '../../core/failure.ts'
 import { jsonObject } from '../../core/json-object.ts'
 import { isPrivateHost } from '../../core/public-address.ts'
 
-/** A request for a token, as a form. */
 export type TokenRequest = { address: string; body: string }
 
 /** The parts of a service account's JSON file that make tokens. */

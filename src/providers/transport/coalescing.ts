@@ -2,9 +2,7 @@
 export type Coalescing = {
   /** Maximum of waiting bytes per stream. */
   bytesMax: number
-  /** Counts an opened stream. */
   opened(): void
-  /** Counts a closed stream. */
   closed(): void
   /** Runs `flush` once: in a microtask, or batched with other streams. */
   next(flush: () => void): void

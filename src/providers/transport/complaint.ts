@@ -18,9 +18,7 @@ export type Complaint = {
 
 type Options = {
   status: number
-  /**
-   * Whether a 200 or a stream event reports the error; `status` is then derived from the error.
-   */
+  /** A 200 or an event of a stream reports the error, which then decides `status`. */
   inBand?: true
   texts: VendorTexts
   retryAfterSeconds?: number | undefined

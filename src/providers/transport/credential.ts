@@ -22,7 +22,6 @@ export function keyCredential(key: string, header: string | undefined): Credenti
 }
 
 type Options = {
-  /** Writes the request for a new token. */
   request: () => TokenRequest
   /** Opens the connection to the token endpoint; refuses addresses that it may not have. */
   connector: Connector

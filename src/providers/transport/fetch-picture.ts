@@ -32,9 +32,7 @@ export async function fetchEach(
 
 type Options = {
   fetchPublic: FetchPublic
-  /**
-   * Requests to the vendor's own origin, which may be private, since the operator configured it.
-   */
+  /** To the vendor's own origin, which may be private, since the operator configured it. */
   dispatchToOrigin: Dispatch
   baseUrl: string
   limits: {

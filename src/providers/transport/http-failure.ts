@@ -5,9 +5,7 @@ import { parseJson, wholeReader, type PieceReader, type UpstreamHead } from './u
 
 const answerBytesKept = 64 * 1024
 
-/**
- * Reads an error answer and throws it as a ProviderFailure with a message that is safe for callers.
- */
+/** Reads an error answer and throws it as a ProviderFailure with a safe message. */
 export function failureReader(
   head: UpstreamHead,
   complaintOf: (body: unknown) => Complaint,

@@ -1,9 +1,7 @@
 import { endOfString, isName, nameBytesMax } from '../../bytes/json-string.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 
-/**
- * Vendors nest JSON some ten levels deep; thousands would overflow the stack when it is printed.
- */
+/** Vendors nest JSON some ten levels deep; thousands would overflow the stack of the printer. */
 const levelsMax = 256
 /** Enough for 5000 tokens with the probabilities of twenty alternatives each. */
 const valuesMax = 1_000_000

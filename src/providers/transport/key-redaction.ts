@@ -1,4 +1,3 @@
-/** Removes keys from texts. */
 type KeyRedaction = {
   redact(text: string): string
   /** A fast check: false if the text contains no key, true if it may contain one. */
@@ -7,8 +6,7 @@ type KeyRedaction = {
 
 const removed = '[removed]'
 /**
- * This many characters of a key's beginning or end are treated as secret: vendors quote parts of
- * keys.
+ * Characters at a key's begin or end that are secret already, since vendors quote parts of keys.
  */
 const partCharacters = 12
 /** Shorter keys are matched as whole words only: they are placeholders such as `none`, or words. */
@@ -80,7 +78,6 @@ function quickLook(keys: readonly string[]): (text: string) => boolean {
   }
 }
 
-/** Characters of escapes and masks. */
 const marks = /[\\%&*\u2022\u2026]|\.\./
 
 /** Escapes of characters: `\u0073`, `\x73`, `%73`, `&#115;`, `&#x73;`. */

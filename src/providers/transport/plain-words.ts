@@ -8,7 +8,6 @@ const isPrivate = new RegExp(`^(?:${addressNumber}|${privateName})$`, 'i')
 
 type Replacement = readonly [RegExp, string | ((found: string) => string)]
 
-/** Patterns of secrets. */
 const secrets: readonly Replacement[] = [
   [/\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, '[removed]'],
   [/\b(?:api[_ -]?key|secret|password)["']?\s*[:=]\s*["']?[^\s"',;]{6,}/gi, '[removed]'],

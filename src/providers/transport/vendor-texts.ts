@@ -9,10 +9,7 @@ type Members = Record<string, unknown>
  * redacts the keys of all vendors.
  */
 export type VendorTexts = {
-  /**
-   * A message that is safe for callers, one line of at most 500 characters; empty for
-   * non-strings.
-   */
+  /** A safe message, one line of at most 500 characters; empty for non-strings. */
   words(value: unknown): string
   /** An id or name, unchanged; undefined if it is not a string, too long or unsafe. */
   name(value: unknown, charactersMax?: number): string | undefined

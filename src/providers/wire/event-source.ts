@@ -208,7 +208,6 @@ function endOfEvents(bytes: Buffer): number {
   return at < 0 ? 0 : at + emptyLine.length
 }
 
-/** Whether the bytes end with an empty line. */
 function endsEvent(bytes: Buffer): boolean {
   return bytes[bytes.length - 1] === lineFeed && bytes[bytes.length - 2] === lineFeed
 }

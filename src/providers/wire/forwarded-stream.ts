@@ -20,9 +20,7 @@ export type StreamReader = EventReader & {
   failure(): ProviderFailure | undefined
   /** Whether the vendor marked the end of the answer. */
   isOver(): boolean
-  /**
-   * Called at the end of a stream without a failure. Throws a ProviderFailure if it ended early.
-   */
+  /** Called when a stream ends without a failure. Throws a ProviderFailure if that is early. */
   finish(): StreamEnd
   usageSoFar(): Usage | undefined
 }

@@ -10,9 +10,7 @@ type Part = Exclude<Schemas['ContentPart'], Schemas['RefusalPart']>
 export type PlacedPart = { part: Part; param: string }
 export type PlacedText = { part: Schemas['TextPart']; param: string }
 
-/**
- * The parts of a message, a refusal as text. Empty texts are omitted, since vendors reject them.
- */
+/** The parts of a message, a refusal as text, without empty texts, which vendors reject. */
 export function partsOf(message: Message, path: string): PlacedPart[] {
   const { content } = message
   const param = `${path}.content`

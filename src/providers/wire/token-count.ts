@@ -66,9 +66,7 @@ export function usageOf(reported: Reported, most: TokensMax): Usage | undefined 
   return usage
 }
 
-/**
- * A token count, also as a numeric string, which some vendors send. Undefined for anything else.
- */
+/** A token count, also as a numeric string; undefined for anything else. */
 export function countIn(value: unknown): number | undefined {
   const count = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
   if (typeof count !== 'number' || !(count >= 0)) return undefined
@@ -94,7 +92,6 @@ function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null
 }
 
-/** Names of the default service tier. */
 const ordinaryTiers: ReadonlySet<unknown> = new Set(['default', 'standard', 'on_demand'])
 
 /** Adds the service tier of an answer in the vendor's term, unless it is the default tier. */
@@ -105,7 +102,6 @@ export function withTier(usage: Usage, tier: unknown, texts: VendorTexts): Usage
 
 const tierCharactersMax = 40
 
-/** The tiers of OpenAI's answers. */
 const openAiTiers: ReadonlySet<unknown> = new Set([
   'auto',
   'default',

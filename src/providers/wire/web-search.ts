@@ -135,10 +135,7 @@ export function withSearches(usage: Usage, count: unknown): Usage {
   return webSearches === 0 ? { ...usage, estimated } : { ...usage, estimated, webSearches }
 }
 
-/**
- * A usage with the searches in the events of a stream, if the vendor has not counted them. Without other counts, all
- * tokens are 0.
- */
+/** A usage with the searches of a stream's events, unless the vendor has counted them. */
 export function withCounted(usage: Usage | undefined, searches: number): Usage | undefined {
   if (searches === 0 || usage?.webSearches) return usage
   return withSearches(usage ?? noUsage, searches)

@@ -17,9 +17,7 @@ type WireAnswer = {
   error?: unknown
 }
 
-/**
- * Images through `POST /images/generations`, one per call, as a URL (docs/vendors.md#zai-images).
- */
+/** Images of `/images/generations`, one per call, as a URL (docs/vendors.md#zai-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, texts, limits, fetchPicture } = endpoint
   const requestTo = jsonRequests(endpoint)

@@ -29,7 +29,6 @@ import {
   type Contents,
 } from './store-file.ts'
 
-/** The content of a backup. */
 type BackedUp = Contents & {
   file: string
   /** Rows that were added from journals, and rows of journals that the store refused. */

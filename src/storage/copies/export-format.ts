@@ -17,7 +17,6 @@ export type ExportHead = {
   /** The newest migration that ran on the store. */
   schema: string
   made_at: string
-  /** Number of rows of each table. */
   rows: Readonly<Record<string, number>>
 }
 /** The line before the rows of a table. Each row is a list of values in the order of `columns`. */
@@ -48,7 +47,6 @@ export const exportedTables: ReadonlyMap<string, ExportPlan> = new Map(
     ]),
 )
 
-/** A value as it is stored. */
 type StoredValue = string | number | null | Uint8Array
 
 /** Converts a value to JSON. Bytes become an object with `base64`, which tells them from texts. */

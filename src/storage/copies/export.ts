@@ -18,7 +18,6 @@ import {
 } from './export-format.ts'
 import { copyFailure, makeWholeFile, writeRemedy } from './store-file.ts'
 
-/** The content of an export. */
 export type Exported = { file: string; head: ExportHead; rows: number; journaledRows: number }
 
 type Options = { store: Pick<Store, 'reader'>; dataDir: string; file: string; replaces: boolean }

@@ -23,7 +23,6 @@ type Options = {
   showsThinking: boolean
   /** Writes a vendor's data of a call as the signature of a thinking block. */
   seal: Pick<ThoughtSeal, 'close'>
-  /** The memory of the call. */
   hold: Pick<Hold, 'takeMore'>
   /** The id of a call for which the vendor sent none. */
   callId: (index: number) => string

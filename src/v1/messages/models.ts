@@ -17,7 +17,6 @@ export function sendsVersion({ headers }: IncomingMessage): boolean {
 
 const limitStandard = 1000
 
-/** A model under one of its names. */
 type Named = { id: string; model: Model }
 
 /** A page of the models in Anthropic's form (docs/messages.md#models). Throws a GatewayError. */

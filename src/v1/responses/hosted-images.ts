@@ -39,7 +39,6 @@ type Options = {
   nameOf: (param: string) => string
   clock: () => number
 }
-/** The first request to the model, and its context. */
 type Asked = { request: ChatRequest; context: CallContext }
 type Answering = {
   answer: Output
@@ -51,7 +50,6 @@ type Answering = {
 
 /** What follows the first answer of the model. `close` must be called when the response has ended. */
 export type Following = { follow(answering: Answering): Promise<Followed>; close(): void }
-/** The images of a response. */
 type HostedImages = { warnings: readonly Warning[]; begin(asked: Asked): Following }
 
 /** Responses without the tool end with the first answer. */

@@ -22,7 +22,6 @@ const copies = 3
 type Options = {
   tool: CheckedTool
   gateway: Pick<Gateway, 'image'>
-  /** The context of the first call. */
   context: CallContext
   /** The context of the next call. Throws a GatewayError if the request has ended. */
   contextOf: (name: string) => CallContext
@@ -35,7 +34,6 @@ type Options = {
   flush: () => void
 }
 
-/** Makes the images of one response. */
 type ImageMaker = {
   /** Makes the image of a call. Returns the result for the model. Throws a GatewayError that ends the response. */
   run(call: HostedCall, add: (make: MakeItem) => Promise<void>): Promise<string>
@@ -43,7 +41,6 @@ type ImageMaker = {
   left(): number
   hasMade(): boolean
   usage(): Usage
-  /** A receipt for each image. */
   receipts: readonly Receipt[]
 }
 

@@ -77,7 +77,6 @@ export function turnReader({ find }: Pick<Tools, 'find'>, suffix: string) {
       }
       return wait(piece)
     },
-    /** Ends the turn. */
     end: (): Said => {
       const ended = said
       const { message, hosted } = ended.turn

@@ -1,6 +1,4 @@
-/**
- * Objects that the sandbox draws, with their English words; plurals in s, es, ies and ves match.
- */
+/** Objects that the sandbox draws, by their English words; plurals match. */
 const thingWords = {
   house: 'house home cottage cabin hut barn farm',
   lighthouse: 'lighthouse',
