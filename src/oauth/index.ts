@@ -16,7 +16,6 @@ import type { ArtifactStore, OAuthKeys } from './artifacts.ts'
 import { createClientDocuments, type DocumentLimits, type FetchPublic } from './client-document.ts'
 import { clientMetadata } from './client-metadata.ts'
 import { oauthErrorAnswer, OAuthRefusal } from './error-answer.ts'
-import type { Interactions, PageCall } from './interactions.ts'
 import {
   endpoints,
   interactionPath,
@@ -111,8 +110,7 @@ export function createOAuthServer(options: Options): OAuthServer {
     return serve(call, { method: 'GET', path: `${endpoints.authorization}?${String(corrected)}` })
   }
   const post = clientForms(options.clientAttempts, serve)
-  const interactions = lazyInteractions(async () => (await loaded()).interactions)
-  const pages = { ...options.pages, interactions }
+  const pages = { ...options.pages, interactions: async () => (await loaded()).interactions }
   return {
     operations: {
       showInteraction: showInteraction(pages),
@@ -199,14 +197,6 @@ async function load({ publicOrigin, readKeys, fetchPublic, limits, ...rest }: Op
 }
 
 const originsMax = 8
-
-function lazyInteractions(find: () => Promise<Interactions>): Interactions {
-  return {
-    look: async (call: PageCall) => (await find()).look(call),
-    approve: async (call: PageCall, grantId) => (await find()).approve(call, grantId),
-    refuse: async (call: PageCall) => (await find()).refuse(call),
-  }
-}
 
 /** Serves the forms of clients, and counts attempts with a client secret. */
 function clientForms(

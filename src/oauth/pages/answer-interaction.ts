@@ -82,7 +82,7 @@ const actions: Readonly<Record<string, (sent: Sent) => Promise<Answer>>> = {
       view: { client },
       options,
     } = sent
-    const next = await options.interactions.refuse(interactionCall(call))
+    const next = await (await options.interactions()).refuse(interactionCall(call))
     logDenial(sent)
     if (next === undefined)
       return stopPage({ title: 'Not connected', message: denied, status: 200 })
@@ -168,7 +168,8 @@ async function allow({ call, view, form, options }: Sent): Promise<Answer> {
     },
     monthlyBudgetUsd: caller === undefined ? undefined : budgetOf(form),
   })
-  const next = pathOf(await options.interactions.approve(interactionCall(call), grantId))
+  const interactions = await options.interactions()
+  const next = pathOf(await interactions.approve(interactionCall(call), grantId))
   return leavingPage({ client, allowed: true, next })
 }
 

@@ -33,7 +33,7 @@ export type ShownKey = {
 }
 
 export type ViewOptions = {
-  interactions: Interactions
+  interactions: () => Promise<Interactions>
   /** The person of a session. Throws `invalid_session`, and `insufficient_scope` for a member of no account. */
   personOf: (token: string) => Promise<{ caller: PersonCaller; person: Schemas['Person'] }>
   /** An API key by its id; undefined if it has expired or was revoked. */
@@ -62,7 +62,7 @@ export type View = {
 /** Reads the interaction and its viewer. Throws `not_found` if it belongs to another browser. */
 export async function look(call: PageCall, options: ViewOptions): Promise<View> {
   const { request } = call
-  const asked = await options.interactions.look(interactionCall(call))
+  const asked = await (await options.interactions()).look(interactionCall(call))
   const { uid } = asked
   const identity = await holderOf(request, options.tokens.readKey(request, uid), options)
   const binding = {
