@@ -4,11 +4,9 @@ import { budgetForm, limitsForm, type BudgetForm } from '../core/limits.ts'
 import type { Administrator, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'
-import type { Announce } from '../peers/announcement.ts'
-import type { Store } from '../storage/store.ts'
 import type { AccountsTable, Tables } from '../storage/tables.ts'
 import { allowanceColumns, allowanceOf, noAllowance } from './allowance.ts'
-import { changedValues, type Audit } from './audit.ts'
+import { changedValues, type ChangeParts } from './audit.ts'
 import { readStatesOf } from './budget-states.ts'
 import { newId } from './id.ts'
 import { timeText } from './key-form.ts'
@@ -37,12 +35,7 @@ export type Accounts = {
   update(by: Administrator, id: string, change: Schemas['AccountChange']): Promise<Account>
 }
 
-type Options = {
-  store: Pick<Store, 'db'>
-  audit: Pick<Audit, 'write'>
-  announce: Announce
-  clock: () => number
-}
+type Options = ChangeParts
 
 export function createAccounts(options: Options): Accounts {
   const { store, audit, announce, clock } = options

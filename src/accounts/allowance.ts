@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import type { Allowance } from '../core/caller.ts'
 import { nanoUsd } from '../core/money/price.ts'
-import type { AccountsTable, AllowanceColumns, ApiKeysTable } from '../storage/tables.ts'
+import type { AllowanceColumns } from '../storage/tables.ts'
 
 type Schemas = components['schemas']
 
@@ -15,11 +15,14 @@ export const noAllowance: AllowanceColumns = {
   budget_period: null,
 }
 
+/** An account, or a key, which may share the counts of another key. */
+type Countable = { id: string; counts_with?: string | null }
+
 /** The limits and the budget in the row of an account or key. */
-export function allowanceOf(row: AccountsTable | ApiKeysTable): Allowance {
+export function allowanceOf(row: AllowanceColumns & Countable): Allowance {
   const { budget_nano_usd: nano, budget_period: period } = row
   return {
-    ownerId: 'counts_with' in row ? countedAs(row) : row.id,
+    ownerId: countedAs(row),
     limits: {
       requestsPerMinute: row.requests_per_minute,
       tokensPerMinute: row.tokens_per_minute,
@@ -30,19 +33,8 @@ export function allowanceOf(row: AccountsTable | ApiKeysTable): Allowance {
   }
 }
 
-/** The allowance of an owner without limits or budget. */
-export function unlimited(ownerId: string): Allowance {
-  const limits = {
-    requestsPerMinute: null,
-    tokensPerMinute: null,
-    imagesPerMinute: null,
-    concurrency: null,
-  }
-  return { ownerId, limits, budget: null }
-}
-
 /** The id that a key's requests and costs are counted under; several keys may share one id. */
-export function countedAs({ id, counts_with: first }: ApiKeysTable): string {
+export function countedAs({ id, counts_with: first }: Countable): string {
   return first ?? id
 }
 

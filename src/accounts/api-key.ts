@@ -7,17 +7,11 @@ import { keyRemedy } from '../core/words/remedies.ts'
 const secretBytes = 32
 const shape = /^mag_(live|test)_([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{6})$/
 
-/** `mag_<mode>_`, 256 random bits in base64url, and a checksum that detects typing errors. */
-export function createKey(mode: Mode): string {
-  return createSecret(mode)
-}
-
-/** A client secret: `mag_secret_`, then random bits and a checksum as in a key. */
-export function createClientSecret(): string {
-  return createSecret('secret')
-}
-
-function createSecret(kind: Mode | 'secret'): string {
+/**
+ * A key, or a client secret: `mag_<mode>_` or `mag_secret_`, 256 random bits in base64url, and a checksum that
+ * detects typing errors.
+ */
+export function createKey(kind: Mode | 'secret'): string {
   const body = `mag_${kind}_${randomBytes(secretBytes).toString('base64url')}`
   return body + checksum(body)
 }

@@ -3,6 +3,7 @@ import type { components } from '../../generated/types.ts'
 import type { Actor, Administrator } from '../core/caller.ts'
 import { orderedId } from '../core/ordered-id.ts'
 import type { Page, PageRequest } from '../core/page.ts'
+import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import { listPage } from './list-page.ts'
@@ -41,6 +42,15 @@ export type Audit = {
   /** Records a change in the transaction that makes it, so that both are committed or neither. */
   write(transaction: Transaction<Tables>, by: Actor, act: Act): Promise<void>
   list(filter: Filter, page: PageRequest): Promise<Page<AuditEvent>>
+}
+
+/** The parts that change accounts, people and keys. */
+export type ChangeParts = {
+  store: Pick<Store, 'db'>
+  audit: Pick<Audit, 'write'>
+  /** Reports a change to all processes. */
+  announce: Announce
+  clock: () => number
 }
 
 /** The log of administrative changes. Events are never changed or removed. */

@@ -28,7 +28,6 @@ const unknownAttemptTtlMs = 7 * 86_400_000
 
 type Options = {
   store: Pick<Store, 'db'>
-  /** Unix time in milliseconds. */
   clock: () => number
   limits: { keyUseWriteMs: number; connectionLogWaitingMax: number }
   /** Called after each write; `error` is the reason if the write failed and its rows are lost. */

@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache'
-import type { Caller, Identify, Scope } from '../core/caller.ts'
+import type { Caller, Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { keyRemedy } from '../core/words/remedies.ts'
 import { StoreError } from '../storage/store-error.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccountsTable, ApiKeysTable } from '../storage/tables.ts'
 import { allowanceOf } from './allowance.ts'
+import { listIn, scopesIn } from './key-form.ts'
 import { digestOf, isWellFormedKey, invalidKey, notAKey, readKey } from './api-key.ts'
 import {
   accessTokenPrefix,
@@ -137,15 +138,13 @@ async function lookUpToken(store: Store, token: string, reading: TokenReading): 
 
 function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
   const { allowed_models: models, allowed_addresses: networks, created_by: creatorId } = key
-  // `createKeys` writes this column as a list of scopes.
-  const scopes = JSON.parse(key.scopes) as Scope[]
+  const scopes = scopesIn(key)
   return {
     accountId: account.id,
     keyId: key.id,
     mode: key.mode,
-    // `createKeys` writes these columns as lists of texts.
-    models: models === null ? null : (JSON.parse(models) as string[]),
-    networks: networks === null ? null : (JSON.parse(networks) as string[]),
+    models: listIn(models),
+    networks: listIn(networks),
     scopes,
     allowances: [allowanceOf(account), allowanceOf(key)],
     isOperator: account.is_operator === 1,

@@ -3,23 +3,19 @@ import type { components } from '../../generated/types.ts'
 import type { Actor, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'
-import type { Store } from '../storage/store.ts'
 import type { InvitationsTable, Tables } from '../storage/tables.ts'
 import { createToken, digestOf } from './api-key.ts'
-import type { Audit } from './audit.ts'
+import type { ChangeParts } from './audit.ts'
 import { newId } from './id.ts'
 import { timeText } from './key-form.ts'
-import { listPage } from './list-page.ts'
+import { countOf, listPage } from './list-page.ts'
 import { alreadyMember } from './members.ts'
 import { plainEmail } from './password.ts'
 import { assertMayChange } from './role.ts'
 
 type Schemas = components['schemas']
 type Invitation = Schemas['Invitation']
-type Options = {
-  store: Pick<Store, 'db'>
-  audit: Pick<Audit, 'write'>
-  clock: () => number
+type Options = Omit<ChangeParts, 'announce'> & {
   /** The gateway's address for browsers. */
   baseUrl: string
   limits: { invitationsPerAccountMax: number }
@@ -139,10 +135,7 @@ async function assertBelowMaximum(
   accountId: string,
   { clock, limits: { invitationsPerAccountMax: most } }: Pick<Options, 'clock' | 'limits'>,
 ): Promise<void> {
-  const { count } = await db
-    .selectFrom(usable(db, accountId, clock()).as('usable'))
-    .select((one) => one.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
+  const count = await countOf(usable(db, accountId, clock()))
   if (count < most) return
   const text =
     `The account has ${count} open invitations, the maximum. ` +

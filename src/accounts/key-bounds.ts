@@ -5,7 +5,7 @@ import { isWithin } from '../core/networks.ts'
 import type { ApiKeysTable, Tables } from '../storage/tables.ts'
 import { allowanceOf, countedAs } from './allowance.ts'
 import { endOfKey } from './identify.ts'
-import { listIn } from './key-form.ts'
+import { listIn, scopesIn } from './key-form.ts'
 import { roleIn } from './memberships.ts'
 import { remainingScopes } from './role.ts'
 
@@ -47,7 +47,7 @@ export async function boundsOf(
   const ended = endOfKey(own, nowMs)
   if (ended !== undefined || own === undefined) throw ended
   const now = remainingScopes(
-    scopesOf(own),
+    scopesIn(own),
     own.created_by === null ? 'owner' : await roleIn(transaction, own.created_by, own.account_id),
   )
   if (now.includes('admin')) return undefined
@@ -138,7 +138,7 @@ const widerBy: Record<Setting, (bounds: Bounds, wanted: ApiKeysTable) => string 
   mode: ({ own }, { mode }) =>
     own?.mode === 'test' && mode === 'live' ? 'a test key cannot create a live key' : undefined,
   scopes: ({ scopes }, wanted) => {
-    const more = scopesOf(wanted).find((scope) => !scopes.includes(scope))
+    const more = scopesIn(wanted).find((scope) => !scopes.includes(scope))
     return more === undefined ? undefined : `it lacks the scope '${more}'`
   },
   models: ({ own }, wanted) => {
@@ -187,9 +187,4 @@ function isMore(asked: number | null, most: number | null): boolean {
 
 function isLimited(row: ApiKeysTable): boolean {
   return row.budget_nano_usd !== null || limitColumns.some((column) => row[column] !== null)
-}
-
-function scopesOf({ scopes }: ApiKeysTable): Scope[] {
-  // `createKeys` writes this column as a list of scopes.
-  return JSON.parse(scopes) as Scope[]
 }

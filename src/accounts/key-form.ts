@@ -54,14 +54,19 @@ export function keySettings(row: ApiKeysTable): KeySettings {
   return {
     name: row.name,
     mode: row.mode,
-    // `createKeys` writes these columns as lists.
-    scopes: JSON.parse(row.scopes) as Scope[],
+    scopes: scopesIn(row),
     models: listIn(row.allowed_models),
     allowed_addresses: listIn(row.allowed_addresses),
     limits: limitsForm(limits),
     budget: budgetForm(budget),
     expires_at: timeForm(row.expires_at),
   }
+}
+
+/** The scopes of a key. */
+export function scopesIn({ scopes }: Pick<ApiKeysTable, 'scopes'>): Scope[] {
+  // `createKeys` writes this column as a list of scopes.
+  return JSON.parse(scopes) as Scope[]
 }
 
 /** Parses a column that holds a list as JSON; null for a missing list. */

@@ -2,7 +2,7 @@ import type { Kysely, SelectQueryBuilder } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
-import { isInName } from './list-page.ts'
+import { countOf, isInName } from './list-page.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 
@@ -20,12 +20,8 @@ export type KeyFilter = {
 }
 
 /** Counts the active API keys at a Unix time in milliseconds. */
-export async function countActiveKeys({ db }: Pick<Store, 'db'>, nowMs: number): Promise<number> {
-  const { count } = await inState(db.selectFrom('api_keys'), 'active', nowMs)
-    .where('kind', '=', 'key')
-    .select((one) => one.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
+export function countActiveKeys({ db }: Pick<Store, 'db'>, nowMs: number): Promise<number> {
+  return countOf(inState(db.selectFrom('api_keys'), 'active', nowMs).where('kind', '=', 'key'))
 }
 
 /** Restricts a query of keys to a state at a Unix time in milliseconds. */

@@ -3,12 +3,30 @@ import { GatewayError } from '../core/error.ts'
 import { isDay } from '../core/time.ts'
 import { readNetwork } from '../core/networks.ts'
 import type { ApiKeysTable } from '../storage/tables.ts'
-import { allowanceColumns } from './allowance.ts'
+import { allowanceColumns, noAllowance } from './allowance.ts'
 
 type Change = components['schemas']['ApiKeyChange']
 
 /** Resolves model names to ids. Throws `invalid_value` for an unknown name. */
 export type ModelIds = (names: readonly string[]) => string[]
+
+/** The columns of a new key that calls models, without restrictions, an end, a creator or a client. */
+export const plainKey = {
+  allowed_models: null,
+  scopes: JSON.stringify(['inference']),
+  allowed_addresses: null,
+  ...noAllowance,
+  expires_at: null,
+  revoked_at: null,
+  replaced_by: null,
+  counts_with: null,
+  last_used_at: null,
+  created_by: null,
+  client_id: null,
+  client_name: null,
+  client_redirect_host: null,
+  bound_to: null,
+} satisfies Partial<ApiKeysTable>
 
 /**
  * The columns for the requested settings of a key; omitted settings are omitted from the columns too.

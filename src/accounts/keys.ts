@@ -2,12 +2,10 @@ import type { Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'
-import type { Announce } from '../peers/announcement.ts'
-import type { Store } from '../storage/store.ts'
 import type { ApiKeysTable, Tables } from '../storage/tables.ts'
-import { countedAs, noAllowance } from './allowance.ts'
-import { createClientSecret, createKey, digestOf, hintOf } from './api-key.ts'
-import { changedValues, type Audit } from './audit.ts'
+import { countedAs } from './allowance.ts'
+import { createKey, digestOf, hintOf } from './api-key.ts'
+import { changedValues, type ChangeParts } from './audit.ts'
 import { readStatesOf } from './budget-states.ts'
 import { newId } from './id.ts'
 import {
@@ -26,6 +24,7 @@ import {
   assertForKind,
   assertRotatable,
   keyColumns,
+  plainKey,
   type ModelIds,
 } from './key-settings.ts'
 import { registerClientOf } from './oauth/registered-clients.ts'
@@ -54,13 +53,8 @@ export type Keys = {
   revoke(issuer: KeyIssuer, which: Which): Promise<ApiKey>
 }
 
-type Options = {
-  store: Pick<Store, 'db'>
-  audit: Pick<Audit, 'write'>
-  announce: Announce
+type Options = ChangeParts & {
   modelIds: ModelIds
-  /** Unix time in milliseconds. */
-  clock: () => number
   /** The last use of a key, if it is not stored yet. */
   usedAt?: (id: string) => number | undefined
 }
@@ -128,7 +122,7 @@ async function find(
 }
 
 function newSecret({ kind, mode }: Pick<ApiKeysTable, 'kind' | 'mode'>) {
-  const key = kind === 'client' ? createClientSecret() : createKey(mode)
+  const key = createKey(kind === 'client' ? 'secret' : mode)
   return { key, columns: { id: newId('key'), digest: digestOf(key), hint: hintOf(key) } }
 }
 
@@ -148,22 +142,11 @@ function create(
       account_id: accountId,
       name,
       mode,
-      allowed_models: null,
-      scopes: JSON.stringify(['inference']),
-      allowed_addresses: null,
-      ...noAllowance,
+      ...plainKey,
       created_at: nowMs,
-      expires_at: null,
-      revoked_at: null,
-      replaced_by: null,
-      counts_with: null,
-      last_used_at: null,
       created_by: await creatorOf(transaction, issuer),
       kind,
       client_id: kind === 'client' ? newId('client') : null,
-      client_name: null,
-      client_redirect_host: null,
-      bound_to: null,
       ...inherited(bounds),
       ...columns,
       ...secret,

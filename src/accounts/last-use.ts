@@ -12,7 +12,6 @@ export type LastUse = {
 
 type Options = {
   store: Pick<Store, 'db' | 'dialect'>
-  /** Unix time in milliseconds. */
   clock: () => number
   keyUseWriteMs: number
 }

@@ -33,6 +33,14 @@ export async function listPage<
   return pageOf(found, limit, { placeOf: (row) => [row[time], row.id], toItem })
 }
 
+/** The number of rows that a query selects. */
+export async function countOf<From extends keyof Tables>(
+  rows: SelectQueryBuilder<Tables, From, object>,
+): Promise<number> {
+  const counted = rows.clearSelect().select((one) => one.fn.countAll<number>().as('count'))
+  return (await counted.executeTakeFirstOrThrow()).count
+}
+
 /** SQL condition: the column `name` contains this text; the case of a to z is ignored. */
 export function isInName(text: string): RawBuilder<boolean> {
   const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`

@@ -3,10 +3,8 @@ import type { components } from '../../generated/types.ts'
 import type { Actor, Caller, PersonCaller, Role } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'
-import type { Announce } from '../peers/announcement.ts'
-import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
-import type { Audit } from './audit.ts'
+import type { ChangeParts } from './audit.ts'
 import { timeText } from './key-form.ts'
 import { listPage } from './list-page.ts'
 import { membershipsOf } from './memberships.ts'
@@ -17,13 +15,7 @@ import { endSessionKeysIn } from './session-keys.ts'
 import { endOtherSessions } from './sessions.ts'
 
 type Member = components['schemas']['Member']
-type Options = {
-  store: Pick<Store, 'db'>
-  audit: Pick<Audit, 'write'>
-  announce: Announce
-  /** Unix time in milliseconds. */
-  clock: () => number
-}
+type Options = ChangeParts
 
 export type Members = {
   list(caller: Caller, page: PageRequest): Promise<Page<Member>>

@@ -3,7 +3,7 @@ import type { Caller, PersonCaller, Role, SignedInPerson } from '../core/caller.
 import { GatewayError } from '../core/error.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { AccountsTable, Tables } from '../storage/tables.ts'
-import { allowanceOf, unlimited } from './allowance.ts'
+import { allowanceOf, noAllowance } from './allowance.ts'
 import { scopesOf } from './role.ts'
 
 export type Membership = { account: AccountsTable; role: Role; joinedAt: number }
@@ -111,7 +111,7 @@ function callerOf(
     models: null,
     networks: null,
     scopes: scopesOf(role),
-    allowances: [allowanceOf(account), unlimited(sessionId)],
+    allowances: [allowanceOf(account), allowanceOf({ id: sessionId, ...noAllowance })],
     isOperator,
     person: { id, sessionId, role, csrfToken },
   }

@@ -1,15 +1,12 @@
 import type { Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor } from '../core/caller.ts'
-import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Accounts } from './accounts.ts'
-import type { Audit } from './audit.ts'
+import type { ChangeParts } from './audit.ts'
 
-export type OperatorChangeParts = {
-  store: Pick<Store, 'db'>
+export type OperatorChangeParts = Pick<ChangeParts, 'store' | 'audit'> & {
   accounts: Pick<Accounts, 'first'>
-  audit: Pick<Audit, 'write'>
 }
 
 /** What was changed; the values contain no secret. */

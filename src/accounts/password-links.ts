@@ -2,10 +2,9 @@ import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import { createToken, digestOf } from './api-key.ts'
-import { commandLine, type Audit } from './audit.ts'
+import { commandLine, type ChangeParts } from './audit.ts'
 import { timeText } from './key-form.ts'
 import { isOperating, membershipsByPerson, membershipsOf, type Membership } from './memberships.ts'
 import { plainEmail } from './password.ts'
@@ -13,10 +12,7 @@ import { mayChange, onlyOwners } from './role.ts'
 import { noMembershipError } from './sessions.ts'
 
 type CreatedPasswordLink = components['schemas']['CreatedPasswordLink']
-type Options = {
-  store: Pick<Store, 'db'>
-  audit: Pick<Audit, 'write'>
-  clock: () => number
+type Options = Omit<ChangeParts, 'announce'> & {
   /** The gateway's address for browsers. */
   baseUrl: string
 }

@@ -2,10 +2,8 @@ import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import type { Announce } from '../peers/announcement.ts'
-import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
-import type { Audit } from './audit.ts'
+import type { ChangeParts } from './audit.ts'
 import { newId } from './id.ts'
 import { actingRole, isOperating, membershipsOf, type Membership } from './memberships.ts'
 import { endPasswordLinks } from './password-links.ts'
@@ -16,13 +14,8 @@ type Person = components['schemas']['Person']
 
 export type NewPerson = { email: string; name: string; password: string }
 
-type Options = {
-  store: Pick<Store, 'db'>
-  audit: Pick<Audit, 'write'>
-  announce: Announce
+type Options = ChangeParts & {
   passwords: Passwords
-  /** Unix time in milliseconds. */
-  clock: () => number
   /** Slows down attempts to guess the current password with a stolen session. */
   attempts: { begin(attempt: { origin: string; email: string }): Promise<() => void> }
 }

@@ -38,7 +38,6 @@ export type Refusals = {
 
 type Options = {
   store: Pick<Store, 'db'>
-  /** Unix time in milliseconds. */
   clock: () => number
   limits: { keyUseWriteMs: number; connectionLogWaitingMax: number }
   /** Called after each write; `error` is the reason if the write failed and its counts are lost. */

@@ -2,16 +2,15 @@ import { sql, type Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, Caller, Mode, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import type { Announce } from '../peers/announcement.ts'
-import type { Store } from '../storage/store.ts'
 import type { ApiKeysTable, Tables } from '../storage/tables.ts'
-import { countedAs, noAllowance } from './allowance.ts'
+import { countedAs } from './allowance.ts'
 import { createKey, digestOf, hintOf } from './api-key.ts'
-import type { Audit } from './audit.ts'
+import type { ChangeParts } from './audit.ts'
 import { readStatesOf } from './budget-states.ts'
 import { newId } from './id.ts'
 import { boundsIn } from './key-bounds.ts'
 import { keyForm, keySettings } from './key-form.ts'
+import { plainKey } from './key-settings.ts'
 
 type CreatedKey = components['schemas']['CreatedApiKey']
 
@@ -24,12 +23,7 @@ export type SessionKeys = {
   renew(caller: PersonCaller, mode: Mode, actor: Actor): Promise<CreatedKey>
 }
 
-type Options = {
-  store: Pick<Store, 'db'>
-  audit: Pick<Audit, 'write'>
-  announce: Announce
-  /** Unix time in milliseconds, by which keys expire. */
-  clock: () => number
+type Options = ChangeParts & {
   limits: { sessionIdleSeconds: number }
 }
 
@@ -53,7 +47,14 @@ export function createSessionKeys(options: Options): SessionKeys {
           bound_to: caller.person.sessionId,
         }
         const fresh = {
-          ...rowOf(caller, { name, mode, now }),
+          id: newId('key'),
+          account_id: caller.accountId,
+          name: `Playground of ${name}`,
+          mode,
+          ...plainKey,
+          created_at: now,
+          created_by: caller.person.id,
+          kind: 'session' as const,
           ...(await boundsOfPerson(transaction, caller, mode)),
           ...secret,
         }
@@ -174,32 +175,4 @@ async function boundsOfPerson(
     .limit(1)
     .executeTakeFirst()
   return last === undefined ? {} : { ...boundsIn(last), counts_with: countedAs(last) }
-}
-
-type Fresh = { name: string; mode: Mode; now: number }
-
-function rowOf(
-  { accountId, person }: PersonCaller,
-  { name, mode, now }: Fresh,
-): Omit<ApiKeysTable, 'digest' | 'hint' | 'expires_at' | 'bound_to'> {
-  return {
-    id: newId('key'),
-    account_id: accountId,
-    name: `Playground of ${name}`,
-    mode,
-    allowed_models: null,
-    scopes: JSON.stringify(['inference']),
-    allowed_addresses: null,
-    ...noAllowance,
-    created_at: now,
-    revoked_at: null,
-    replaced_by: null,
-    counts_with: null,
-    last_used_at: null,
-    created_by: person.id,
-    kind: 'session',
-    client_id: null,
-    client_name: null,
-    client_redirect_host: null,
-  }
 }

@@ -4,11 +4,9 @@ import type { components } from '../../generated/types.ts'
 import type { Actor, Caller, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'
-import type { Announce } from '../peers/announcement.ts'
-import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import { createToken, digestOf } from './api-key.ts'
-import type { Audit } from './audit.ts'
+import type { ChangeParts } from './audit.ts'
 import { newId } from './id.ts'
 import { overloadedWhenStoreFails } from './identify.ts'
 import { listPage } from './list-page.ts'
@@ -28,12 +26,7 @@ export type BegunSession = {
   session: Session
 }
 
-type Options = {
-  store: Pick<Store, 'db'>
-  audit: Pick<Audit, 'write'>
-  announce: Announce
-  /** Unix time in milliseconds, by which sessions end. */
-  clock: () => number
+type Options = ChangeParts & {
   limits: SessionLimits
 }
 export type SessionLimits = { sessionTtlSeconds: number; sessionIdleSeconds: number }

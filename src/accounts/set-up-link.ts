@@ -2,16 +2,11 @@ import { existsSync } from 'node:fs'
 import type { Kysely, Transaction } from 'kysely'
 import { GatewayError } from '../core/error.ts'
 import { gatewayCommand } from '../core/words/remedies.ts'
-import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import { createToken, digestOf } from './api-key.ts'
-import { commandLine, type Audit } from './audit.ts'
+import { commandLine, type ChangeParts } from './audit.ts'
 
-type Options = {
-  store: Pick<Store, 'db'>
-  audit: Pick<Audit, 'write'>
-  clock: () => number
-}
+type Options = Omit<ChangeParts, 'announce'>
 
 /** Lifetime of a link: one day, since the operator uses the link soon after the first start. */
 const ttlMs = 86_400_000

@@ -1,10 +1,8 @@
 import type { Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
-import type { Announce } from '../peers/announcement.ts'
-import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
-import type { Audit } from './audit.ts'
+import type { ChangeParts } from './audit.ts'
 import { membershipsOf } from './memberships.ts'
 import { findPasswordLink, usePasswordLink } from './password-links.ts'
 import { assertStrong, plainEmail, type Passwords } from './password.ts'
@@ -24,17 +22,13 @@ type Attempts = {
   begin(attempt: { origin: string; email?: string; isKnown?: boolean }): Promise<() => void>
 }
 
-export type SignInOptions = {
-  store: Pick<Store, 'db'>
-  audit: Pick<Audit, 'write'>
-  announce: Announce
+export type SignInOptions = ChangeParts & {
   passwords: Passwords
   people: Pick<People, 'retrieve'>
   sessions: Pick<Sessions, 'begin'>
   attempts: Attempts
   /** Called for each failed sign-in. */
   onFailure: () => void
-  clock: () => number
 }
 
 /** A new password with the token of a one-time link. */

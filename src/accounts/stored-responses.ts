@@ -36,7 +36,6 @@ type Options = {
     storedResponseBytesMax: number
     storedResponsesBytesMax: number
   }
-  /** Unix time in milliseconds. */
   clock: () => number
   events: {
     /** Reports a sweep; `error` is the reason if it failed. */

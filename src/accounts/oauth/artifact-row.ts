@@ -16,19 +16,14 @@ export type ArtifactKind =
 /** The payload of an artifact, in oidc-provider's form. */
 export type ArtifactPayload = Record<string, unknown>
 
-/** Kinds that belong to a connection or client, and are deleted with it. */
-const ofConnections: ReadonlySet<ArtifactKind> = new Set([
+/** Kinds that belong to a connection or client, and are deleted with it; the others belong to a pending sign-in. */
+export const ofConnections: ReadonlySet<ArtifactKind> = new Set([
   'AccessToken',
   'AuthorizationCode',
   'ClientCredentials',
   'Grant',
   'RefreshToken',
 ])
-
-/** Whether a kind belongs to a connection or client; the other kinds belong to a pending sign-in. */
-export function isOfConnection(kind: ArtifactKind): boolean {
-  return ofConnections.has(kind)
-}
 
 /** Kinds that callers present to `/mcp` and `/v1`. */
 export const accessKinds = ['AccessToken', 'ClientCredentials'] as const
@@ -63,7 +58,7 @@ export function artifactRow(
 
 function grantOf(kind: ArtifactKind, id: string, { grantId }: ArtifactPayload): string | null {
   if (kind === 'Grant') return id
-  return isOfConnection(kind) ? textIn(grantId) : null
+  return ofConnections.has(kind) ? textIn(grantId) : null
 }
 
 /** The payload of a row, with the id if it is known. */

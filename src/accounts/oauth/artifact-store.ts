@@ -1,19 +1,18 @@
 import { sql, type Kysely } from 'kysely'
 import { StoreRefusal } from '../../core/error.ts'
 import type { OauthArtifactsTable, Tables } from '../../storage/tables.ts'
-import type { Announce } from '../../peers/announcement.ts'
-import type { Store } from '../../storage/store.ts'
-import type { Audit } from '../audit.ts'
+import type { ChangeParts } from '../audit.ts'
 import { endOfKey } from '../identify.ts'
 import {
   accessKinds,
   artifactDigest,
   artifactPayload,
   artifactRow,
-  isOfConnection,
+  ofConnections,
   type ArtifactKind,
   type ArtifactPayload,
 } from './artifact-row.ts'
+import { countOf } from '../list-page.ts'
 import { endConnection } from './connection-changes.ts'
 import {
   createRegisteredClients,
@@ -54,12 +53,7 @@ export type ArtifactLimits = {
   oauthRefreshGraceSeconds: number
 }
 
-type Options = {
-  store: Pick<Store, 'db'>
-  audit: Pick<Audit, 'write'>
-  announce: Announce
-  /** Unix time in milliseconds. */
-  clock: () => number
+type Options = ChangeParts & {
   limits: ArtifactLimits
 }
 
@@ -80,7 +74,7 @@ export function createArtifactStore(options: Options): ArtifactStore {
   const signIns = createRowLimit({
     max: limits.oauthSignInsMax,
     clock,
-    count: () => countSignIns(db),
+    count: () => countOf(db.selectFrom('oauth_artifacts').where('grant_id', 'is', null)),
   })
   const graceMsOf = (kind: string) =>
     kind === 'RefreshToken' ? limits.oauthRefreshGraceSeconds * 1000 : undefined
@@ -94,7 +88,7 @@ export function createArtifactStore(options: Options): ArtifactStore {
       if (kind === 'Client') return clients.register(payload)
       const now = clock()
       const row = artifactRow(kind, id, { payload, now, expiresAt: now + expiresInSeconds * 1000 })
-      if (isOfConnection(kind)) return keepForConnection(db, row, { now, limits })
+      if (ofConnections.has(kind)) return keepForConnection(db, row, { now, limits })
       await signIns.take(tooManySignIns)
       if (!(await keep(db, row))) throw alreadyUsed()
     },
@@ -157,12 +151,8 @@ async function keepForConnection(
   const isOwn = row.kind === 'ClientCredentials' && row.client_id !== null
   const keyId = isOwn ? await keyOfClient(db, row.client_id!) : row.grant_id
   if (keyId === null || (await hasEnded(db, keyId, now))) throw connectionEnded()
-  const { count } = await db
-    .selectFrom('oauth_artifacts')
-    .select((one) => one.fn.countAll<number>().as('count'))
-    .where('grant_id', '=', keyId)
-    .executeTakeFirstOrThrow()
-  if (count >= limits.oauthTokensPerConnectionMax) throw tooManyTokens()
+  const held = await countOf(db.selectFrom('oauth_artifacts').where('grant_id', '=', keyId))
+  if (held >= limits.oauthTokensPerConnectionMax) throw tooManyTokens()
   await keep(db, { ...row, grant_id: keyId })
   if (isAccess(row.kind) && row.client_id !== null) await noteClientUse(db, row.client_id, now)
 }
@@ -244,15 +234,6 @@ async function isConnected(
     .limit(1)
     .executeTakeFirst()
   return connection !== undefined
-}
-
-async function countSignIns(db: Kysely<Tables>): Promise<number> {
-  const { count } = await db
-    .selectFrom('oauth_artifacts')
-    .select((one) => one.fn.countAll<number>().as('count'))
-    .where('grant_id', 'is', null)
-    .executeTakeFirstOrThrow()
-  return count
 }
 
 function alreadyUsed(): StoreRefusal {

@@ -1,10 +1,11 @@
 import type { Kysely, Transaction } from 'kysely'
-import type { Actor, Scope } from '../../core/caller.ts'
+import type { Actor } from '../../core/caller.ts'
 import { listed } from '../../storage/sql-dialect.ts'
 import type { ApiKeysTable, Tables } from '../../storage/tables.ts'
 import { countedAs } from '../allowance.ts'
 import type { Audit } from '../audit.ts'
-import { timeText } from '../key-form.ts'
+import { boundsIn } from '../key-bounds.ts'
+import { scopesIn, timeText } from '../key-form.ts'
 
 type Options = { db: Kysely<Tables>; audit: Pick<Audit, 'write'>; clock: () => number }
 
@@ -56,20 +57,11 @@ async function removeTokens(
 
 /** The columns that a connection copies from the key that it was created with. */
 export function sharedWith(key: ApiKeysTable): Partial<ApiKeysTable> {
-  // `createKeys` writes this column as a list of scopes.
-  const scopes = JSON.parse(key.scopes) as Scope[]
   return {
     mode: key.mode,
     // A connection has no administrative scopes.
-    scopes: JSON.stringify(scopes.filter((scope) => scope === 'inference')),
-    allowed_models: key.allowed_models,
-    allowed_addresses: key.allowed_addresses,
-    requests_per_minute: key.requests_per_minute,
-    tokens_per_minute: key.tokens_per_minute,
-    images_per_minute: key.images_per_minute,
-    concurrency: key.concurrency,
-    budget_nano_usd: key.budget_nano_usd,
-    budget_period: key.budget_period,
+    scopes: JSON.stringify(scopesIn(key).filter((scope) => scope === 'inference')),
+    ...boundsIn(key),
     expires_at: key.expires_at,
     counts_with: countedAs(key),
   }

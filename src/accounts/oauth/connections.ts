@@ -1,16 +1,16 @@
 import type { Transaction } from 'kysely'
 import type { Actor } from '../../core/caller.ts'
 import { GatewayError, StoreRefusal } from '../../core/error.ts'
-import type { Announce } from '../../peers/announcement.ts'
-import type { Store } from '../../storage/store.ts'
 import type { AllowanceColumns, ApiKeysTable, Tables } from '../../storage/tables.ts'
-import { allowanceColumns, noAllowance } from '../allowance.ts'
+import { allowanceColumns } from '../allowance.ts'
 import { createToken, digestOf } from '../api-key.ts'
-import { changedValues, type Audit } from '../audit.ts'
+import { changedValues, type Audit, type ChangeParts } from '../audit.ts'
 import { newId } from '../id.ts'
 import { endOfKey } from '../identify.ts'
 import { keySettings } from '../key-form.ts'
 import { inState } from '../key-list.ts'
+import { plainKey } from '../key-settings.ts'
+import { countOf } from '../list-page.ts'
 import { accessTokenPrefix } from './access-token.ts'
 import { sharedWith } from './connection-changes.ts'
 import { noteClientUse, plainName } from './registered-clients.ts'
@@ -41,12 +41,7 @@ export type Connections = {
   connect(consent: Consent): Promise<string>
 }
 
-type Options = {
-  store: Pick<Store, 'db'>
-  audit: Pick<Audit, 'write'>
-  announce: Announce
-  /** Unix time in milliseconds. */
-  clock: () => number
+type Options = ChangeParts & {
   limits?: { oauthConnectionsPerAccountMax: number }
 }
 
@@ -165,12 +160,11 @@ async function assertBelowMaximum(
   accountId: string,
   { now, limits }: Maximum,
 ): Promise<void> {
-  const { count } = await inState(transaction.selectFrom('api_keys'), 'active', now)
+  const rows = inState(transaction.selectFrom('api_keys'), 'active', now)
     .where('account_id', '=', accountId)
     .where('kind', '=', 'connection')
-    .select((one) => one.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  if (count < (limits?.oauthConnectionsPerAccountMax ?? connectionsPerAccountMax)) return
+  if ((await countOf(rows)) < (limits?.oauthConnectionsPerAccountMax ?? connectionsPerAccountMax))
+    return
   const text =
     'The account has the maximum number of connections. End a connection that is not used.'
   throw new StoreRefusal('too_many_connections', text)
@@ -185,22 +179,12 @@ function rowOf({ accountId, client }: Consent, name: string, now: number): ApiKe
     // The digest of a random token that is discarded: no secret matches it.
     digest: digestOf(createToken()),
     hint: `${accessTokenPrefix}…`,
-    allowed_models: null,
-    scopes: JSON.stringify(['inference']),
-    allowed_addresses: null,
-    ...noAllowance,
+    ...plainKey,
     created_at: now,
-    expires_at: null,
-    revoked_at: null,
-    replaced_by: null,
-    counts_with: null,
-    last_used_at: null,
-    created_by: null,
     kind: 'connection',
     client_id: client.id,
     client_name: name,
     client_redirect_host: client.redirectHost ?? null,
-    bound_to: null,
   }
 }
 

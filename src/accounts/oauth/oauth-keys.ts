@@ -13,7 +13,6 @@ type OAuthKeys = { signing: readonly SigningKey[]; cookies: readonly string[] }
 
 type Options = {
   store: Pick<Store, 'db'>
-  /** Unix time in milliseconds. */
   clock: () => number
 }
 

@@ -11,7 +11,6 @@ import { countRegistered } from './registered-clients.ts'
 type Options = {
   store: Pick<Store, 'db'>
   announce: Announce
-  /** Unix time in milliseconds. */
   clock: () => number
   limits: SweepLimits
   /** Called after each sweep; `error` is the reason if the sweep failed. */

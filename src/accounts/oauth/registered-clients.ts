@@ -5,6 +5,7 @@ import { plainLine } from '../../core/words/shorten.ts'
 import type { Tables, ApiKeysTable } from '../../storage/tables.ts'
 import { digestOf } from '../api-key.ts'
 import { inState } from '../key-list.ts'
+import { countOf } from '../list-page.ts'
 import type { ArtifactPayload } from './artifact-row.ts'
 
 /** Client metadata (RFC 7591), in oidc-provider's names. */
@@ -55,13 +56,8 @@ export function createRegisteredClients({ db, clock, limits }: Options) {
 }
 
 /** The number of clients that registered themselves. */
-export async function countRegistered(db: Kysely<Tables>): Promise<number> {
-  const { count } = await db
-    .selectFrom('oauth_clients')
-    .select((one) => one.fn.countAll<number>().as('count'))
-    .where('account_id', 'is', null)
-    .executeTakeFirstOrThrow()
-  return count
+export function countRegistered(db: Kysely<Tables>): Promise<number> {
+  return countOf(db.selectFrom('oauth_clients').where('account_id', 'is', null))
 }
 
 /** The digests of a client's valid secrets, separated by spaces. */
@@ -166,7 +162,6 @@ type RowLimitOptions = {
   max: number
   /** Counts the stored rows. */
   count: () => Promise<number>
-  /** Unix time in milliseconds. */
   clock: () => number
 }
 
