@@ -1,10 +1,10 @@
-import { sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { components } from '../../../generated/types.ts'
-import { pageOf, placeIn, type Page } from '../../core/page.ts'
+import type { Page } from '../../core/page.ts'
+import type { Tables } from '../../storage/tables.ts'
 import { dayMs, hourMs, timeRange, type TimeRange } from './range.ts'
 import { groupsOf, rangeText, type ReportOptions, type ReportRequest } from './report.ts'
-import { toRecord } from './request-record.ts'
-import { keyName } from './requests.ts'
+import { pageIn, positionIn } from './requests.ts'
 import { conditions, timeDimensions, type Calls } from './sums.ts'
 
 type Schemas = components['schemas']
@@ -47,7 +47,9 @@ export function createUsageExports({ reader, clock }: ReportOptions): UsageExpor
     },
     requests: (asked) => {
       const { calls, head } = begin(asked)
-      const pages = pagesOf((cursor) => requestsOf(reader, calls, { order: asked.order, cursor }))
+      const pages = pagesOf((cursor) =>
+        requestsOf(reader.db, calls, { order: asked.order, cursor }),
+      )
       const file = { head: { object: 'request_export' as const, ...head } }
       return { ...file, pages: counted(reader, calls, pages) }
     },
@@ -143,30 +145,20 @@ function slicesOf({ from, to }: TimeRange, { groupBy, order }: ReportRequest): T
 
 type PageAsked = { order: 'asc' | 'desc'; cursor: string | undefined }
 
-async function requestsOf(
-  { db }: ReportOptions['reader'],
+function requestsOf(
+  db: Kysely<Tables>,
   { from, to, ...calls }: Calls,
   { order, cursor }: PageAsked,
 ): Promise<Page<Schemas['RequestRecord']>> {
-  const [at, id] = cursor === undefined ? [] : placeIn(cursor, ['number', 'string'])
-  const passed = at === undefined ? undefined : Number(at)
-  const newer = order === 'asc'
-  let rows = db
-    .selectFrom('usage')
-    .selectAll()
-    .select(keyName.as('key_name'))
-    .where(conditions(calls))
+  const after = cursor === undefined ? undefined : positionIn(cursor)
+  const span = {
+    accountId: calls.accountId,
+    order,
     // One condition for each end: of several, SQLite uses only the first, and would read earlier pages again.
-    .where('at', '>=', newer ? (passed ?? from) : from)
-    .where('at', '<', newer || passed === undefined ? to : passed + 1)
-  if (passed !== undefined) {
-    const beyond = sql.raw(newer ? '>' : '<')
-    rows = rows.where(sql<boolean>`(at, id) ${beyond} (${passed}, ${id})`)
+    from: order === 'asc' ? (after?.at ?? from) : from,
+    to: order === 'asc' || after === undefined ? to : after.at + 1,
+    after,
+    rare: undefined,
   }
-  const found = await rows
-    .orderBy('at', order)
-    .orderBy('id', order)
-    .limit(pageRows + 1)
-    .execute()
-  return pageOf(found, pageRows, { placeOf: ({ at, id }) => [at, id], toItem: toRecord })
+  return pageIn(db, { span, filters: [conditions(calls)], limit: pageRows }, [])
 }

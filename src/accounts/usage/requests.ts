@@ -69,7 +69,8 @@ export function createRequests({ reader }: { reader: Reader }): Requests {
 
 type PageAsked = { span: Span; filters: readonly RawBuilder<boolean>[]; limit: number }
 
-async function pageIn(
+/** One page of calls; searches for the rows of a filter in `steps`, or without a limit. */
+export async function pageIn(
   db: Kysely<Tables>,
   asked: PageAsked,
   steps: readonly number[] = rowsSearched,
@@ -90,9 +91,7 @@ async function pageIn(
 }
 
 /** The name of a call's key. */
-export const keyName = sql<
-  string | null
->`(select name from api_keys where api_keys.id = usage.key_id)`
+const keyName = sql<string | null>`(select name from api_keys where api_keys.id = usage.key_id)`
 
 /** Finds a row by the time in its id, else among the few rows whose time differs from their id. */
 async function findRow(
@@ -149,7 +148,8 @@ function rareIn({ error_code: errorCode, outcome }: RequestFilter['columns']): R
     : { column: 'outcome', value: outcome }
 }
 
-function positionIn(cursor: string): Position {
+/** The place of a cursor. Throws `invalid_value`. */
+export function positionIn(cursor: string): Position {
   // The cast is safe: `placeIn` throws unless the values have these types.
   const [at, id] = placeIn(cursor, ['number', 'string']) as [number, string]
   return { at, id }
