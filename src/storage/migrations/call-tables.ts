@@ -10,6 +10,19 @@ import {
   type Table,
 } from './columns.ts'
 
+/** The columns by which usage is summed. */
+const hourColumns = {
+  account_id: text,
+  mode: text,
+  hour_at: integer,
+  key_id: text,
+  model: text,
+  provider: text,
+  face: text,
+  modality: text,
+  outcome: text,
+}
+
 /** Calls, their sums, budgets and answers in version 0.1. Never change them: later migrations do. */
 export const callTables = {
   usage: {
@@ -54,15 +67,7 @@ export const callTables = {
   },
   usage_hours: {
     columns: {
-      account_id: text,
-      mode: text,
-      hour_at: integer,
-      key_id: text,
-      model: text,
-      provider: text,
-      face: text,
-      modality: text,
-      outcome: text,
+      ...hourColumns,
       calls: integer,
       cached_calls: integer,
       unpriced_calls: integer,
@@ -80,19 +85,7 @@ export const callTables = {
       duration_ms: integer,
       saved_nano_usd: integerOrZero,
     },
-    key: {
-      usage_hours_pkey: [
-        'account_id',
-        'mode',
-        'hour_at',
-        'key_id',
-        'model',
-        'provider',
-        'face',
-        'modality',
-        'outcome',
-      ],
-    },
+    key: { usage_hours_pkey: Object.keys(hourColumns) },
     inKeyOrder: true,
   },
   idempotent_answers: {
