@@ -5,6 +5,7 @@ import ts from 'typescript'
 import { parse } from 'yaml'
 import { readCatalogRows } from '../src/catalog/catalog.ts'
 import { settingsTable } from '../src/settings/settings-table.ts'
+import { contract } from './support/contract.ts'
 
 const root = join(import.meta.dirname, '..')
 // This file is excluded, because its examples and patterns are not citations.
@@ -107,6 +108,16 @@ describe('the page on security', () => {
     expect(names.filter((name) => !settings.includes(`\`limits.${name}\``))).to.deep.equal([])
     expect(commands).to.include.members(['attack', 'licences', 'sbom'])
     expect(commands.filter((name) => !(name in scripts))).to.deep.equal([])
+  })
+})
+
+describe('the page on behaviour', () => {
+  it('names each error code of the contract', () => {
+    const page = readFileSync(join(root, 'docs/behaviour.md'), 'utf8')
+    const { ErrorCode: codes } = contract.components.schemas
+    const names = (codes as { enum: string[] }).enum
+    expect(names.length).to.be.greaterThan(30)
+    expect(names.filter((name) => !page.includes(`\`${name}\``))).to.deep.equal([])
   })
 })
 
