@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { endOfString, hasMoreNames } from '../bytes/json-string.ts'
+import { excessOf } from '../bytes/json-bounds.ts'
 import { GatewayError } from '../core/error.ts'
 import { findJsonFault } from './json-fault.ts'
 
@@ -11,7 +11,7 @@ import { findJsonFault } from './json-fault.ts'
 export function parseBody(bytes: Buffer, original: () => Buffer = () => bytes): unknown {
   if (bytes.length === 0) throw invalidJson('The request has no body. Send a JSON object.')
   if (!isUtf8(bytes)) throw notUtf8(bytes)
-  const { overflows } = checkJsonBounds(bytes)
+  const overflows = checkJsonBounds(bytes)
   const value = parseJson(bytes, original)
   if (overflows) refuseInfinity(value)
   if (typeof value === 'string' && /^\s*[{[]/.test(value)) {
@@ -75,89 +75,28 @@ const namesMax = 20_000
 /** Each value takes tens of bytes; conversations with many tools have far fewer values. */
 const valuesStandardMax = 250_000
 
-/** The class of each byte outside of strings; 0 for most. */
-const kinds = new Uint8Array(256)
-const [string, separator, opening, closing, digit, ofNumber] = [1, 2, 3, 4, 5, 6]
-for (const [kind, signs] of [
-  [string, '"'],
-  [separator, ','],
-  [opening, '[{'],
-  [closing, ']}'],
-  [digit, '0123456789'],
-  [ofNumber, '.+-eE'],
-] as const) {
-  for (const sign of Buffer.from(signs)) kinds[sign] = kind
-}
-
 /**
- * Scans a JSON body once before it is parsed, because parsing costs far more than the bytes. Throws
- * `invalid_value` if it is nested too deeply, and `request_too_large` if it has more than
- * `valuesMax` values or too many names. Returns whether a number may be out of range. Invalid JSON
- * is not reported here.
+ * Checks the bounds of a JSON body before it is parsed. Throws `invalid_value` if it is nested too deeply, and
+ * `request_too_large` if it has more than `valuesMax` values or too many names. Returns whether a number
+ * may be out of range.
  */
-export function checkJsonBounds(
-  bytes: Buffer,
-  valuesMax = valuesStandardMax,
-): { overflows: boolean } {
-  let depth = 0
-  let values = 1
-  let numbers = 0
-  let overflows = false
-  for (let at = 0; at < bytes.length; at++) {
-    const kind = kinds[bytes[at]!]!
-    if (kind === 0 || kind === ofNumber) continue
-    if (kind === string) at = endOfString(bytes, at)
-    else if (kind === closing) depth--
-    else if (kind === digit) {
-      const end = endOfNumber(bytes, at)
-      // Valid JSON has no more numbers than values.
-      if (!overflows && numbers++ < valuesMax) overflows = isOutOfRange(bytes, at, end)
-      at = end - 1
-    } else {
-      const isEmpty = kind === opening && kinds[bytes[at + 1]!] === closing
-      if (kind === opening && ++depth > levelsMax) throw tooDeep()
-      if (!isEmpty && ++values > valuesMax) throw tooManyValues(valuesMax)
-    }
+export function checkJsonBounds(bytes: Buffer, valuesMax = valuesStandardMax): boolean {
+  const excess = excessOf(bytes, { levelsMax, valuesMax, namesMax, hasFiniteNumbers: true })
+  if (excess === 'levels') {
+    throw new GatewayError('invalid_value', `The body is nested deeper than ${levelsMax} levels.`)
   }
-  // A body has no more names than values.
-  if (values > namesMax && hasMoreNames(bytes, values, namesMax)) throw tooManyNames()
-  return { overflows }
-}
-
-function endOfNumber(bytes: Buffer, start: number): number {
-  let at = start + 1
-  while (kinds[bytes[at]!]! >= digit) at++
-  return at
-}
-
-/** A number with fewer digits and no exponent is in range. */
-const digitsMax = 308
-const [smallE, largeE] = [0x65, 0x45]
-
-function isOutOfRange(bytes: Buffer, start: number, end: number): boolean {
-  const isShort = end - start <= digitsMax
-  if (isShort && !hasExponent(bytes, start, end)) return false
-  return Math.abs(Number(bytes.toString('latin1', start, end))) === Infinity
-}
-
-function hasExponent(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) {
-    if (bytes[at] === smallE || bytes[at] === largeE) return true
+  if (excess === 'values') {
+    throw tooMuch(
+      `The body has more than ${valuesMax} values, members of objects and items of lists together.`,
+    )
   }
-  return false
+  if (excess === 'names') {
+    throw tooMuch(`The members of the body have more than ${namesMax} different names.`)
+  }
+  return excess === 'infinity'
 }
 
-function tooDeep(): GatewayError {
-  return new GatewayError('invalid_value', `The body is nested deeper than ${levelsMax} levels.`)
-}
-
-function tooManyValues(valuesMax: number): GatewayError {
-  const text = `The body has more than ${valuesMax} values, members of objects and items of lists together.`
-  return new GatewayError('request_too_large', `${text} Send less at once.`)
-}
-
-function tooManyNames(): GatewayError {
-  const text = `The members of the body have more than ${namesMax} different names.`
+function tooMuch(text: string): GatewayError {
   return new GatewayError('request_too_large', `${text} Send less at once.`)
 }
 

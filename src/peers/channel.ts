@@ -5,7 +5,7 @@ import {
   announcementLengthMax,
 } from './announcement.ts'
 import { randomUUID } from 'node:crypto'
-import { jsonObject } from '../core/json-object.ts'
+import { jsonObject } from '../core/any-json.ts'
 import type { Redis } from './redis.ts'
 
 /**

@@ -1,3 +1,4 @@
+import { isMembers } from '../any-json.ts'
 const types = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
 const depthMax = 64
 
@@ -10,7 +11,7 @@ const listed = ['anyOf', 'oneOf', 'allOf', 'prefixItems']
 export function schemaComplaint(schema: unknown, path = '', depth = 0): string | undefined {
   const at = path === '' ? 'it' : `'${path}'`
   if (typeof schema === 'boolean') return undefined
-  if (!isRecord(schema)) return `${at} must be an object.`
+  if (!isMembers(schema)) return `${at} must be an object.`
   if (depth > depthMax) return `${at} is nested too deeply.`
   const own = keywordComplaint(schema, at)
   if (own !== undefined) return own
@@ -30,7 +31,7 @@ function keywordComplaint(schema: Record<string, unknown>, at: string): string |
   if (reference !== undefined && typeof reference !== 'string') {
     return `'$ref' of ${at} must be a text.`
   }
-  const record = named.find((key) => schema[key] !== undefined && !isRecord(schema[key]))
+  const record = named.find((key) => schema[key] !== undefined && !isMembers(schema[key]))
   if (record !== undefined) return `'${record}' of ${at} must be an object.`
   const list = listed.find((key) => schema[key] !== undefined && !isFilled(schema[key]))
   return list === undefined ? undefined : `'${list}' of ${at} must be a list of schemas.`
@@ -49,10 +50,6 @@ function innerSchemas(schema: Record<string, unknown>): [string, unknown][] {
 
 function entriesOf(key: string, inner: object): [string, unknown][] {
   return Object.entries(inner).map(([name, one]) => [`${key}.${name}`, one])
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isType(value: unknown): boolean {

@@ -5,7 +5,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatRequest, ChunkIdentity } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import { membersOf } from '../wire/any-json.ts'
+import { membersOf } from '../../core/any-json.ts'
 import type { TokensMax } from '../wire/token-count.ts'
 import { identityOf } from '../wire/answer-id.ts'
 import { tooLarge } from '../transport/answer-failure.ts'

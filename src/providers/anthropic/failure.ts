@@ -4,7 +4,7 @@ import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import { membersOf, textIn } from '../wire/any-json.ts'
+import { membersOf, textIn } from '../../core/any-json.ts'
 
 /** Reads an error answer and throws a ProviderFailure (docs/vendors.md#anthropic-errors). */
 export function readFailure(head: UpstreamHead, texts: VendorTexts): PieceReader<never> {

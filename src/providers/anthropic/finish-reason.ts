@@ -1,5 +1,5 @@
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import { membersOf } from '../wire/any-json.ts'
+import { membersOf } from '../../core/any-json.ts'
 
 const reasons: Readonly<Record<string, string>> = {
   end_turn: 'stop',

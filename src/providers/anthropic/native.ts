@@ -5,7 +5,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatRequest, NativeAnswer, NativeRequest } from '../../core/chat/chat.ts'
 import type { Target } from '../../core/model.ts'
-import { itemsOf, membersOf, textIn, type Members } from '../wire/any-json.ts'
+import { itemsOf, membersOf, textIn, type Members } from '../../core/any-json.ts'
 import type { NativeReader } from '../wire/native-stream.ts'
 import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
 import { withCounted } from '../wire/web-search.ts'

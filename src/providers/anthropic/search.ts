@@ -1,5 +1,4 @@
-import { jsonObject } from '../../core/json-object.ts'
-import { itemsOf, membersOf, textIn, type Members } from '../wire/any-json.ts'
+import { jsonObject, itemsOf, membersOf, textIn, type Members } from '../../core/any-json.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import {
   citationOf,

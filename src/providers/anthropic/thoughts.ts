@@ -4,7 +4,7 @@ import type {
   ThinkingBlockParam,
 } from '@anthropic-ai/sdk/resources/messages'
 import type { components } from '../../../generated/types.ts'
-import { membersOf } from '../wire/any-json.ts'
+import { membersOf } from '../../core/any-json.ts'
 
 type ToolCall = components['schemas']['FunctionToolCall']
 /** A signed thinking block. The client must send back the block before a tool call unchanged. */

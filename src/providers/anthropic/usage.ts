@@ -1,6 +1,6 @@
 import type { Usage } from '../../core/money/price.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import { membersOf, type Members } from '../wire/any-json.ts'
+import { membersOf, type Members } from '../../core/any-json.ts'
 import { usageOf, withTier, type TokensMax } from '../wire/token-count.ts'
 import { withSearches } from '../wire/web-search.ts'
 

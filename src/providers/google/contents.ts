@@ -1,9 +1,8 @@
 import type { Blob, Content, Part } from '@google/genai'
 import type { components } from '../../../generated/types.ts'
 import { readDataUrl } from '../../bytes/base64.ts'
-import { jsonObject } from '../../core/json-object.ts'
+import { jsonObject, membersOf } from '../../core/any-json.ts'
 import { dropped, type Target } from '../../core/model.ts'
-import { membersOf } from '../wire/any-json.ts'
 import type { Notes } from '../wire/fields.ts'
 import {
   answerAtEnd,

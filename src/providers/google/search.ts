@@ -1,5 +1,5 @@
 import { dropped, type Target } from '../../core/model.ts'
-import { itemsOf, membersOf, textIn } from '../wire/any-json.ts'
+import { itemsOf, membersOf, textIn } from '../../core/any-json.ts'
 import type { Notes } from '../wire/fields.ts'
 import type { FunctionRequest } from '../wire/function-tools.ts'
 import {

@@ -1,5 +1,5 @@
 import type { Usage } from '../../core/money/price.ts'
-import { itemsOf, membersOf, type Members } from '../wire/any-json.ts'
+import { itemsOf, membersOf, type Members } from '../../core/any-json.ts'
 import { countIn, usageOf, type TokensMax } from '../wire/token-count.ts'
 
 /** Gemini's token counts, not validated; in a stream they grow from event to event. */

@@ -1,4 +1,4 @@
-import { isMembers, itemsOf, textIn, type Members } from '../wire/any-json.ts'
+import { isMembers, itemsOf, textIn, type Members } from '../../core/any-json.ts'
 import { endOfEvent, fieldsOf } from '../wire/event-source.ts'
 import type { StreamReader } from '../wire/forwarded-stream.ts'
 import { parseEvent } from '../wire/translated-stream.ts'

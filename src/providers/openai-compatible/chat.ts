@@ -18,7 +18,7 @@ import {
   receive,
   wholeReader,
 } from '../transport/upstream.ts'
-import { membersOf, type Members } from '../wire/any-json.ts'
+import { membersOf, type Members } from '../../core/any-json.ts'
 import { inlineImages, needsInlining } from '../../core/chat/pictures.ts'
 import { tokensMaxOf, withTier } from '../wire/token-count.ts'
 import { assembledAnswer } from './assembled-answer.ts'

@@ -6,7 +6,7 @@ import { endOfEvent, eventOf, fieldsOf, wholeEvents } from '../wire/event-source
 import { type TokensMax, withTier } from '../wire/token-count.ts'
 import { toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
 import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
-import { membersOf } from '../wire/any-json.ts'
+import { membersOf } from '../../core/any-json.ts'
 import type { ChatDialect } from './dialect.ts'
 import { endOfForm, formOf, Output, rewrite, type EventForm } from './event-form.ts'
 import { bodyFailure, eventFailure, type ErrorReading } from './failure.ts'

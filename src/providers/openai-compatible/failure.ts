@@ -3,7 +3,7 @@ import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, isErrorStatus, kindOfStatus } from '../transport/http-failure.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
-import { itemsOf, membersOf } from '../wire/any-json.ts'
+import { itemsOf, membersOf } from '../../core/any-json.ts'
 import { complaintOf } from './complaint.ts'
 
 /** How to read the errors of a vendor. */

@@ -1,5 +1,5 @@
 import { ProviderFailure } from '../../core/failure.ts'
-import { isMembers, type Members } from '../wire/any-json.ts'
+import { isMembers, type Members } from '../../core/any-json.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { openAiTier } from '../wire/token-count.ts'

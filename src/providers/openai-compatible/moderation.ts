@@ -6,7 +6,7 @@ import type {
 import { ProviderFailure } from '../../core/failure.ts'
 import { jsonRequests, withKey } from '../transport/dispatch.ts'
 import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
-import { isMembers, itemsOf, membersOf, textIn } from '../wire/any-json.ts'
+import { isMembers, itemsOf, membersOf, textIn } from '../../core/any-json.ts'
 import type { OpenAiEndpoint } from './dialect.ts'
 import { bodyFailure, readFailure } from './failure.ts'
 

@@ -1,6 +1,6 @@
 import type { ChatCompletion, ChatRequest } from '../../core/chat/chat.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import type { Members } from '../wire/any-json.ts'
+import type { Members } from '../../core/any-json.ts'
 import {
   cleanOuterMembers,
   callContent,

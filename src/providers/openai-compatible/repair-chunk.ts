@@ -1,5 +1,5 @@
 import type { ChatRequest, ChunkIdentity } from '../../core/chat/chat.ts'
-import type { Members } from '../wire/any-json.ts'
+import type { Members } from '../../core/any-json.ts'
 import {
   cleanOuterMembers,
   completeIdentity,

@@ -1,5 +1,5 @@
 import type { Usage } from '../../core/money/price.ts'
-import { isMembers, membersOf, type Members } from '../wire/any-json.ts'
+import { isMembers, membersOf, type Members } from '../../core/any-json.ts'
 import type { ReportedCost } from '../wire/reported-cost.ts'
 import { usageOf, type TokensMax } from '../wire/token-count.ts'
 

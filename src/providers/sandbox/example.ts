@@ -1,4 +1,4 @@
-import { isMembers, itemsOf, membersOf, type Members as Rule } from '../wire/any-json.ts'
+import { isMembers, itemsOf, membersOf, type Members as Rule } from '../../core/any-json.ts'
 
 /** Deeper levels contain required values only, since references may be recursive. */
 const fullDepthMax = 5

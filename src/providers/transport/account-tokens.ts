@@ -1,6 +1,6 @@
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto'
 import { ProviderFailure } from '../../core/failure.ts'
-import { jsonObject } from '../../core/json-object.ts'
+import { jsonObject } from '../../core/any-json.ts'
 import { isPrivateHost } from '../../core/public-address.ts'
 
 export type TokenRequest = { address: string; body: string }

@@ -1,25 +1,12 @@
+import { jsonObject } from '../../core/any-json.ts'
 import { uncounted } from '../../bytes/budget.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import { jsonObject } from '../../core/json-object.ts'
 import { createDispatch, type Connector } from './dispatch.ts'
 import type { TokenRequest } from './account-tokens.ts'
+import type { Credential } from './key-ring.ts'
 import { receive, wholeReader } from './upstream.ts'
 
 type Headers = Readonly<Record<string, string>>
-
-/** What signs the requests to a provider: an API key, or a token that is renewed before it ends. */
-export type Credential = {
-  /** The headers that sign; a promise, which rejects with a ProviderFailure, if a token must be fetched. */
-  headers(): Headers | Promise<Headers>
-  /** The provider rejected the headers: a token is fetched again. Absent for API keys. */
-  rejected?(): void
-}
-
-/** The credential of an API key. */
-export function keyCredential(key: string, header: string | undefined): Credential {
-  const headers = header === undefined ? { authorization: `Bearer ${key}` } : { [header]: key }
-  return { headers: () => headers }
-}
 
 type Options = {
   request: () => TokenRequest

@@ -1,3 +1,4 @@
+import { membersOf } from '../../core/any-json.ts'
 import type { FailureKind } from '../../core/failure.ts'
 import { failureOf, type Complaint } from './complaint.ts'
 import type { VendorTexts } from './vendor-texts.ts'
@@ -66,8 +67,6 @@ const proxyStatuses: ReadonlySet<number> = new Set([408, 502, 504, 520, 521, 522
  * Proxies answer with pages, plain text, or JSON of their own.
  */
 function isVendorsForm(body: unknown): boolean {
-  // Any value can be read as an object with members of unknown types.
-  const membersOf = (value: unknown) => Object(value) as Record<string, unknown>
   const isText = (value: unknown) => typeof value === 'string' && value !== ''
   // Some proxies of Google wrap its error in a list.
   const { error, object, code, message } = membersOf(Array.isArray(body) ? body[0] : body)

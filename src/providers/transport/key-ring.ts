@@ -1,6 +1,21 @@
-import type { Credential } from './credential.ts'
 import { headersJoiner, type Dispatch, type Receiver } from './dispatch.ts'
 import { retryAfterSeconds } from './http-failure.ts'
+
+type Headers = Readonly<Record<string, string>>
+
+/** What signs the requests to a provider: an API key, or a token that is renewed before it ends. */
+export type Credential = {
+  /** The headers that sign; a promise, which rejects with a ProviderFailure, if a token must be fetched. */
+  headers(): Headers | Promise<Headers>
+  /** The provider rejected the headers: a token is fetched again. Absent for API keys. */
+  rejected?(): void
+}
+
+/** The credential of an API key. */
+export function keyCredential(key: string, header: string | undefined): Credential {
+  const headers = header === undefined ? { authorization: `Bearer ${key}` } : { [header]: key }
+  return { headers: () => headers }
+}
 
 /** The credentials of one provider; no other code uses them. */
 export type KeyRing = {
@@ -77,7 +92,7 @@ export function createKeyRing(options: Options): KeyRing {
 function signed(credential: Credential, dispatch: Dispatch): Dispatch {
   const join = headersJoiner()
   return (request, receiver) => {
-    const send = (own: Readonly<Record<string, string>>, to: Receiver) =>
+    const send = (own: Headers, to: Receiver) =>
       dispatch({ ...request, headers: join(request.headers, own) }, to)
     const headers = credential.headers()
     if (!(headers instanceof Promise)) return send(headers, watching(credential, receiver))

@@ -1,8 +1,9 @@
 import { restMaxMs, restMs } from '../../core/resilience/failover.ts'
 import { createDispatch, type Connector, type Dispatch, type UpstreamPool } from './dispatch.ts'
-import { keyCredential, tokenCredential } from './credential.ts'
-import { createKeyRing, type KeyRing } from './key-ring.ts'
+import { tokenCredential } from './credential.ts'
+import { createKeyRing, keyCredential, type KeyRing } from './key-ring.ts'
 import { accountTokens } from './account-tokens.ts'
+import type { TokensInUse } from './vendor-texts.ts'
 
 /** The connections and keys of one provider. */
 type Line = Pick<KeyRing, 'dispatch' | 'hasSpareKey'> & {
@@ -33,8 +34,7 @@ export const connectTimeoutMs = 5000
 export type Lines = {
   /** Opens connections, or shares existing connections and the state of their keys. */
   open(asked: Asked): Line
-  /** The latest tokens of service accounts; another list after each new token. */
-  tokens(): readonly string[]
+  tokens: TokensInUse
 }
 
 type Ring = { ring: KeyRing; keys: readonly string[] }
@@ -46,11 +46,11 @@ type Options = { monotonic: () => number; clock: () => number; guardedConnector:
 const tokensMax = 16
 
 export function createLines({ monotonic, clock, guardedConnector }: Options): Lines {
-  let tokens: readonly string[] = []
+  const tokens: TokensInUse = { latest: [] }
   const connected = new Map<string, Connected>()
 
   const onToken = (token: string) => {
-    tokens = [token, ...tokens].slice(0, tokensMax)
+    tokens.latest = [token, ...tokens.latest].slice(0, tokensMax)
   }
   const ringFor = (to: Connected, asked: Asked): KeyRing => {
     const { keys, badKeyMark } = asked
@@ -65,7 +65,7 @@ export function createLines({ monotonic, clock, guardedConnector }: Options): Li
     return ring
   }
   return {
-    tokens: () => tokens,
+    tokens,
     open: (asked) => {
       const { providerId, baseUrl, limits, isGuarded } = asked
       const options = { connectTimeoutMs, connectionsMax: limits.upstreamConnectionsMax }

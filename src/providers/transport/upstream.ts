@@ -1,3 +1,4 @@
+import { excessOf } from '../../bytes/json-bounds.ts'
 import { joinPieces } from '../../bytes/pieces.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Turn } from '../../core/turn.ts'
@@ -12,7 +13,6 @@ import {
   linkSignal,
 } from './dispatch.ts'
 import { reserveAnswerMemory, noMemory } from './answer-memory.ts'
-import { checkJsonBounds } from './json-bounds.ts'
 
 export type { UpstreamHead } from './dispatch.ts'
 /** Copies in memory of an answer that is parsed and printed again: bytes, value and text. */
@@ -138,6 +138,24 @@ export function wholeReader<T>(read: (bytes: Buffer) => T): PieceReader<T> {
     push: (piece) => pieces.push(piece),
     finish: () => read(joinPieces(pieces)),
   }
+}
+
+/** Limits of the JSON of an answer (docs/vendors.md#bounds-of-answers). */
+const jsonBounds = {
+  // Vendors nest JSON some ten levels deep; thousands would overflow the stack when it is printed.
+  levelsMax: 256,
+  // Enough for 5000 tokens with the probabilities of twenty alternatives each.
+  valuesMax: 1_000_000,
+  // V8 creates a class for each set of names; 100,000 names block the process for 100 ms.
+  namesMax: 10_000,
+}
+/** Smaller texts are not scanned, since they cannot block the event loop. */
+const scannedBytesMin = 2048
+
+/** Throws a ProviderFailure `malformed` for JSON that would block the event loop or overflow the stack. */
+export function checkJsonBounds(bytes: Buffer): void {
+  if (bytes.length < scannedBytesMin || excessOf(bytes, jsonBounds) === undefined) return
+  throw new ProviderFailure('malformed', 'The JSON of the answer exceeds the limits.')
 }
 
 /** Parses an upstream's JSON. Throws a ProviderFailure `malformed`. */

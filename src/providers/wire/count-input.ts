@@ -3,7 +3,7 @@ import type { Turn } from '../../core/turn.ts'
 import type { UpstreamHead, UpstreamRequest } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { parseJson, receive, wholeReader, type PieceReader } from '../transport/upstream.ts'
-import { membersOf } from './any-json.ts'
+import { membersOf } from '../../core/any-json.ts'
 import { countIn } from './token-count.ts'
 
 /** An answer has one number and, at some vendors, a few details. */

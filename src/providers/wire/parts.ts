@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types.ts'
-import { jsonObject } from '../../core/json-object.ts'
+import { jsonObject } from '../../core/any-json.ts'
 import type { Model, Problem, Warning } from '../../core/model.ts'
 import type { FunctionMessage } from './function-tools.ts'
 

@@ -2,7 +2,7 @@ import type { ChatStream, ChunkIdentity, StreamEnd } from '../../core/chat/chat.
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/money/price.ts'
 import type { Turn } from '../../core/turn.ts'
-import { checkJsonBounds } from '../transport/json-bounds.ts'
+import { checkJsonBounds } from '../transport/upstream.ts'
 import { endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
 import {
   openForwarded,

@@ -4,7 +4,7 @@ import type { NativeAnswer } from '../../core/chat/chat.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces } from '../../core/chat/ordered-pieces.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
-import { jsonObject } from '../../core/json-object.ts'
+import { jsonObject } from '../../core/any-json.ts'
 import { citationsOf, searchBlocks } from './search-blocks.ts'
 
 type Schemas = components['schemas']

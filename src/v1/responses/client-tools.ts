@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types.ts'
-import { jsonObject } from '../../core/json-object.ts'
+import { jsonObject } from '../../core/any-json.ts'
 import { functionOf, nativeOnly, vendorRuns, type Native } from '../native-only.ts'
 import forms from './client-tools.json' with { type: 'json' }
 import { isKnownItem, itemPrefixes, type OutputItem, type Place } from './item.ts'

@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types.ts'
-import { jsonObject } from '../../core/json-object.ts'
+import { jsonObject } from '../../core/any-json.ts'
 import { writeClientCall, type ClientToolType } from './client-tools.ts'
 import { itemPrefixes, type Open, type OutputItem, type Place } from './item.ts'
 import { inputArgument } from './tools.ts'

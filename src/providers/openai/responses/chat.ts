@@ -16,7 +16,7 @@ import {
 } from '../../transport/dispatch.ts'
 import type { Endpoint } from '../../transport/endpoint.ts'
 import { parseJson, printedCopies, receive, wholeReader } from '../../transport/upstream.ts'
-import { membersOf } from '../../wire/any-json.ts'
+import { membersOf } from '../../../core/any-json.ts'
 import { tokensMaxOf } from '../../wire/token-count.ts'
 import { openNative } from '../../wire/native-stream.ts'
 import { openTranslated } from '../../wire/translated-stream.ts'

@@ -3,7 +3,7 @@ import type { ChatRequest } from '../../../core/chat/chat.ts'
 import { searchesAsked } from '../../../core/chat/web-search.ts'
 import type { Target } from '../../../core/model.ts'
 import type { Usage } from '../../../core/money/price.ts'
-import { itemsOf, membersOf, textIn, type Members } from '../../wire/any-json.ts'
+import { itemsOf, membersOf, textIn, type Members } from '../../../core/any-json.ts'
 import type { Notes } from '../../wire/fields.ts'
 import type { VendorTexts } from '../../transport/vendor-texts.ts'
 import {

@@ -2,7 +2,7 @@ import { malformed } from '../../openai-compatible/members.ts'
 import { eventFailure } from '../../openai-compatible/failure.ts'
 import { tooLarge } from '../../transport/answer-failure.ts'
 import type { VendorTexts } from '../../transport/vendor-texts.ts'
-import { itemsOf, membersOf, textIn, type Members } from '../../wire/any-json.ts'
+import { itemsOf, membersOf, textIn, type Members } from '../../../core/any-json.ts'
 import { callsMax } from '../../wire/call-id.ts'
 import { searchesShownMax } from '../../wire/web-search.ts'
 import {

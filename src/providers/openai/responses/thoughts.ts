@@ -1,5 +1,5 @@
 import type { components } from '../../../../generated/types.ts'
-import { isMembers, itemsOf, membersOf, textIn, type Members } from '../../wire/any-json.ts'
+import { isMembers, itemsOf, membersOf, textIn, type Members } from '../../../core/any-json.ts'
 
 type ToolCall = components['schemas']['ToolCall']
 

@@ -1,4 +1,4 @@
-/** An object of a vendor's answer with unvalidated members. */
+/** The members of a JSON object, not validated. */
 export type Members = Record<string, unknown>
 
 export function isMembers(value: unknown): value is Members {
@@ -18,4 +18,14 @@ export function itemsOf(value: unknown): readonly unknown[] {
 /** A non-empty string; undefined for any other value. */
 export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** The members of a JSON object; undefined for any other text. */
+export function jsonObject(text: string): Members | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isMembers(value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }
