@@ -9,7 +9,7 @@ import {
 } from '../core/money/price.ts'
 import { pricingText } from '../core/money/pricing.ts'
 import type { UsageRow } from '../core/receipt.ts'
-import { shortened } from '../core/words/shorten.ts'
+import { shortened } from '../core/error.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { UsageTable } from '../storage/tables.ts'
 import { createGroups, type GroupLimits } from './groups.ts'

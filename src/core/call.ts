@@ -25,8 +25,7 @@ import {
   type Whole,
 } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
-import type { BudgetHold } from './money/spending.ts'
-import type { ExactUsage, UpperUsage } from './money/upper-cost.ts'
+import type { BudgetHold, ExactUsage, UpperUsage } from './money/upper-cost.ts'
 
 /** The dependencies of a call. */
 export type CallParts = {
@@ -62,7 +61,7 @@ export type Call = {
   triesBegun: number
   /** A stream, whose health `succeed` or `fail` reports. */
   isStream: boolean
-  /** The amount reserved in the caller's budgets (core/money/spending.ts); undefined before that. */
+  /** The amount reserved in the caller's budgets (core/money/upper-cost.ts); undefined before that. */
   held: BudgetHold | undefined
   /** Resolves when `begin` of the context has ended; undefined before the first try. */
   begun: Promise<void> | undefined

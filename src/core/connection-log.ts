@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Caller } from './caller.ts'
-import { plainLine, shortened } from './words/shorten.ts'
+import { plainLine, shortened } from './error.ts'
 
 type Schemas = components['schemas']
 

@@ -2,7 +2,6 @@ import type { Refusal } from '../bytes/memory-ledger.ts'
 import type { components } from '../../generated/types.ts'
 import type { Caller } from './caller.ts'
 import type { LimitState } from './limits.ts'
-import { shortened } from './words/shorten.ts'
 
 type Schemas = components['schemas']
 export type ErrorCode = Schemas['ErrorCode']
@@ -195,4 +194,14 @@ export class StoreRefusal extends Error {
     this.name = 'StoreRefusal'
     this.code = code
   }
+}
+
+/** Cuts a text to at most `lengthMax` characters, with a mark when it was longer. */
+export function shortened(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1).toWellFormed()}…`
+}
+
+/** An untrusted text on one line of at most `lengthMax` characters, without control and bidirectional characters. */
+export function plainLine(text: string, lengthMax: number): string {
+  return shortened(text.replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ').trim(), lengthMax)
 }

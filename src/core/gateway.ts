@@ -28,13 +28,12 @@ import { shortenedWarnings, type CallInputs, type Model } from './model.ts'
 import type { ModerationRequest, ModerationResult } from './moderation/moderation.ts'
 import { moderationWork } from './moderation/work.ts'
 import { cacheKey } from './recall/cache-key.ts'
-import { keeper, type KeeperParts } from './recall/keeper.ts'
-import type { Joined, Making } from './recall/in-flight.ts'
+import { keeper, type Joined, type KeeperParts, type Making } from './recall/in-flight.ts'
 import type { Deduplication } from './recall/deduplication.ts'
 import type { CachedAnswer } from './recall/cached-answer.ts'
 import { quotesOf, type Quotes } from './money/quote.ts'
 import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'
-import { hasBudget, upperCostsOf, type BudgetHold, type Reserve } from './money/spending.ts'
+import { upperCostsOf, type BudgetHold, type Reserve } from './money/upper-cost.ts'
 
 /** The dependencies of the core. */
 export type GatewayParts = ImageParts &
@@ -172,7 +171,7 @@ async function pass<Made, Answer>(
     if (work.isShared || context.vendorKey !== undefined) continueAfterDisconnect(parts, context)
     parts.onRouted(context, choice.selection.routes)
     const made = await work.make(call, choice.selection)
-    const keep = keeper(parts, context, key, making)
+    const keep = key === undefined ? undefined : keeper(parts, context, key, making)
     return await work.deliver(made, { call, warnings: choice.warnings, keep })
   } catch (thrown) {
     // Callers that wait for this answer are released even when its row cannot be written.
@@ -201,7 +200,9 @@ function selectFor<Made, Answer>(
 ) {
   const warnings = [...adjusted, ...work.warnings, ...able.warnings]
   const routes = parts.orderRoutes(withoutSkipped(able.routes, work))
-  const costs = hasBudget(caller) ? upperCostsOf(work, atMs) : undefined
+  // Calls with a test key cost nothing.
+  const isBudgeted = caller.mode === 'live' && caller.allowances.some((one) => one.budget !== null)
+  const costs = isBudgeted ? upperCostsOf(work, atMs) : undefined
   const { check } = costs ?? work
   const selection = selectRoutes({ routes, check, warnings, strict, fallback })
   return { selection, warnings, costs }

@@ -1,8 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import type { Caller } from './caller.ts'
-import { GatewayError, type ErrorCode } from './error.ts'
 import type { Prices } from './money/price.ts'
-import { shortened } from './words/shorten.ts'
+import { shortened, GatewayError, type ErrorCode } from './error.ts'
 
 type Schemas = components['schemas']
 export type CatalogModel = Schemas['CatalogModel']

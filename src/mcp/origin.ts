@@ -1,5 +1,5 @@
 import type { Operation } from '../http/operation.ts'
-import { shortened } from '../core/words/shorten.ts'
+import { shortened } from '../core/error.ts'
 import { errorMessage, rpcCodes } from './json-rpc.ts'
 
 /** Whether a page of this origin may use the tool server. */

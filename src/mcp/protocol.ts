@@ -2,8 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { schemaChecks } from '../../generated/checks.js'
 import { product } from '../core/product.ts'
 import type { components } from '../../generated/types.ts'
-import { GatewayError } from '../core/error.ts'
-import { shortened } from '../core/words/shorten.ts'
+import { shortened, GatewayError } from '../core/error.ts'
 import type { Message } from './json-rpc.ts'
 
 type Schemas = components['schemas']

@@ -3,7 +3,7 @@ import type { components } from '../../generated/tool-types.ts'
 import type { ToolName } from '../../generated/tools.ts'
 import type { CallContext } from '../core/caller.ts'
 import type { GatewayError } from '../core/error.ts'
-import type { ReferenceCount } from '../core/resilience/reference-count.ts'
+import type { ReferenceCount } from '../core/resilience/ending.ts'
 import type { InputSchema } from './arguments.ts'
 import type { PrintedJson } from './json-rpc.ts'
 

@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import { plainLine } from '../core/words/shorten.ts'
+import { plainLine } from '../core/error.ts'
 import { OAuthRefusal } from './error-answer.ts'
 
 type ClientMetadata = components['schemas']['ClientRegistration']

@@ -1,6 +1,5 @@
-import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
-import { shortened } from '../core/words/shorten.ts'
+import { shortened, GatewayError } from '../core/error.ts'
 
 /** The maximum length of texts from clients, such as a path, and from libraries. */
 export const textLengthMax = 500

@@ -2,7 +2,7 @@ import { fstatSync } from 'node:fs'
 import { format } from 'node:util'
 import { pino, type DestinationStream, type Logger } from 'pino'
 import type { components } from '../../generated/settings.ts'
-import { shortened } from '../core/words/shorten.ts'
+import { shortened } from '../core/error.ts'
 import { textLine } from './log-text.ts'
 
 export type Log = Logger & {

@@ -1,7 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import { timingSafeEqualText } from '../../bytes/timing-safe-equal.ts'
-import { StoreRefusal } from '../../core/error.ts'
-import { plainLine } from '../../core/words/shorten.ts'
+import { plainLine, StoreRefusal } from '../../core/error.ts'
 import type { Tables, ApiKeysTable } from '../../storage/tables.ts'
 import { digestOf } from '../api-key.ts'
 import { inState } from '../key-list.ts'

@@ -1,5 +1,8 @@
-import { GatewayError } from '../error.ts'
+import type { Delivery } from '../call.ts'
+import type { CallContext } from '../caller.ts'
+import { GatewayError, toGatewayError } from '../error.ts'
 import { wasCancelled } from '../failure.ts'
+import type { CachedAnswer } from './cached-answer.ts'
 
 /** Calls in flight by cache key; identical calls wait for their answer. */
 export type InFlight<T> = {
@@ -120,4 +123,45 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promi
 function concernsCallerAlone(error: unknown): boolean {
   const isUnpaid = error instanceof GatewayError && error.code === 'insufficient_quota'
   return isUnpaid || wasCancelled(error)
+}
+
+export type KeeperParts = {
+  /**
+   * Stores an answer in the response cache; `ttlMs` overrides the default lifetime. Resolves with whether
+   * the shared cache stored the answer; undefined without a shared cache.
+   */
+  remember: (
+    key: string,
+    answer: CachedAnswer,
+    ttlMs: number | undefined,
+  ) => Promise<boolean> | undefined
+  /** Called for an error after the answer was sent. */
+  onFault: (error: unknown) => void
+}
+
+/**
+ * Passes an answer to the calls that joined this call, and stores the answer in the cache. The answer has
+ * been sent by then: an error is reported, and neither ends the process nor blocks the joined calls.
+ */
+export function keeper(
+  { remember, onFault }: KeeperParts,
+  { cache }: CallContext,
+  key: string,
+  making: Making<CachedAnswer> | undefined,
+): Delivery['keep'] {
+  if (making === undefined && !cache.remember) return undefined
+  return (pack) => {
+    try {
+      const answer = pack()
+      let kept: Promise<boolean> | undefined
+      try {
+        if (cache.remember) kept = remember(key, answer, cache.ttlMs)
+      } finally {
+        making?.succeed(answer, kept)
+      }
+    } catch (fault) {
+      making?.fail(toGatewayError(fault))
+      onFault(fault)
+    }
+  }
 }

@@ -1,6 +1,5 @@
-import type { Ending } from './ending.ts'
 import { ProviderFailure } from '../failure.ts'
-import type { ReferenceCount } from './reference-count.ts'
+import type { ReferenceCount, Ending } from './ending.ts'
 
 /** One time limit for a whole call. */
 export type Deadline = {

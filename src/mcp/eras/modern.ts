@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { schemaChecks } from '../../../generated/checks.js'
-import { shortened } from '../../core/words/shorten.ts'
+import { shortened } from '../../core/error.ts'
 import type { Answer } from '../../http/answer.ts'
 import { complaintOf } from '../../http/check-error.ts'
 import type { OperationCall } from '../../http/operation.ts'

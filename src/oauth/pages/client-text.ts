@@ -1,4 +1,4 @@
-import { plainLine } from '../../core/words/shorten.ts'
+import { plainLine } from '../../core/error.ts'
 
 const nameLengthMax = 60
 

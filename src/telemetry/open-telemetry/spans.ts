@@ -10,7 +10,7 @@ import {
   type Span,
 } from '@opentelemetry/api'
 import { contractMethods } from '../../../generated/operations.ts'
-import { shortened } from '../../core/words/shorten.ts'
+import { shortened } from '../../core/error.ts'
 import {
   readTraceContext,
   type TraceContext,

@@ -1,8 +1,7 @@
 import type { components } from '../../../generated/types.ts'
-import { GatewayError } from '../../core/error.ts'
 import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import type { StoredResponses } from '../../core/stored-responses.ts'
-import { shortened } from '../../core/words/shorten.ts'
+import { shortened, GatewayError } from '../../core/error.ts'
 import type { Operation } from '../../http/operation.ts'
 
 type Schemas = components['schemas']
