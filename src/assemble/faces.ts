@@ -15,14 +15,13 @@ import { isPerson } from '../core/caller.ts'
 import type { ClaimKey } from '../core/recall/idempotency.ts'
 import type { CountRefused } from '../core/limits.ts'
 import type { Tracing } from '../core/trace.ts'
-import type { ActFor } from '../http/authorize.ts'
+import { type ActFor, createSecurity } from '../http/security.ts'
 import {
   createContractRouter,
   type ContractRouter,
   type LoadedContract,
   type Operations,
 } from '../http/contract-router.ts'
-import { createSecurity } from '../http/security.ts'
 import { createToolServer, type OtherProcesses, type ToolServer } from '../mcp/index.ts'
 import { sessionKeyBytes } from '../mcp/sessions.ts'
 import type { OAuthServer } from '../oauth/index.ts'
@@ -73,7 +72,7 @@ export function assembleFaces(contract: LoadedContract, parts: Built): Faces {
       ? people.sessions.actFor(caller, accountId)
       : store.accounts.actFor(caller, accountId)
   const { claimKey } = calls.idempotency
-  const countRefused = refusedCounter((...call) => calls.rateLimit.admit(...call))
+  const countRefused = refusedCounter(calls.rateLimit.admit)
   const keys = keysOf(parts)
   const toolServer = toolServerOf(parts, claimKey, countRefused)
   const oauth = assembleOAuth({ environment, store, people, keys, counts: calls.counts })

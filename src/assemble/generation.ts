@@ -193,7 +193,7 @@ function gatewayOf(
     calls
   const priceOf = createPriceOf(models.rows, clock)
   return createGateway({
-    admit: (...call) => rateLimit.admit(...call),
+    admit: rateLimit.admit,
     settingsDigest: digestOf(config),
     ...cache,
     find: routes.find,

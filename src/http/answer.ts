@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Hold } from '../bytes/budget.ts'
+import type { CallContext } from '../core/caller.ts'
 import type { EventSink } from '../core/chat/chat.ts'
 import { codedBytesMin, encode, preferredCoding } from './content-coding.ts'
-import { eventWriter, holdUnread, readerOf } from './event-writer.ts'
+import { holdUnread, readerOf } from './connection-table.ts'
+import { eventWriter } from './event-writer.ts'
 
 /** The answer of a handler; `send` writes it. */
 export type Answer = {
@@ -39,13 +41,10 @@ export type Answer = {
 
 const comment = Buffer.from(': ping\n\n')
 
+/** The exchange of an answer: `hold` counts the bytes that the client has not read yet. */
+type Answered = Pick<CallContext, 'requestId' | 'hold' | 'ending'>
 type SendOptions = {
-  requestId: string
   pingIntervalMs: number
-  /** Counts the bytes that the client has not read yet. */
-  hold: Hold
-  /** Aborted when the API key of the request is revoked or expires. */
-  ending?: AbortSignal | undefined
   /** The JSON is written at once, and the response ends when `requestRead` resolves. */
   requestRead?: Promise<void> | undefined
 }
@@ -57,7 +56,8 @@ type SendOptions = {
 export function send(
   response: ServerResponse,
   answer: Answer,
-  { requestId, pingIntervalMs, hold, ending, requestRead }: SendOptions,
+  { requestId, hold, ending }: Answered,
+  { pingIntervalMs, requestRead }: SendOptions,
 ): Promise<void> | undefined {
   const { status, json, events, stream } = answer
   // Passed to `writeHead` at once: Node validates headers that are set one by one twice.
@@ -108,7 +108,7 @@ function sendText(
 /** Higher brotli qualities take ten times as long for output that is a tenth smaller. */
 const brotliQuality = 4
 
-type Coded = Pick<SendOptions, 'hold'> & {
+type Coded = Pick<Answered, 'hold'> & {
   status: number
   headers: Record<string, string>
   text: string
@@ -148,7 +148,8 @@ function sendPieces(
   response.uncork()
 }
 
-type Events = Pick<SendOptions, 'pingIntervalMs' | 'hold'> &
+type Events = Pick<SendOptions, 'pingIntervalMs'> &
+  Pick<Answered, 'hold'> &
   Required<Pick<Answer, 'status' | 'headers' | 'events' | 'ping'>>
 
 async function sendEvents(
@@ -182,14 +183,10 @@ async function sendEvents(
 /** A client that reads nothing for this long is disconnected, also when memory is not short. */
 const idleTimeoutMs = 60_000
 
-type Streamed = {
+type Streamed = Pick<Answered, 'hold' | 'ending'> & {
   status: number
   headers: Record<string, string>
   stream: AsyncIterable<string>
-  /** Counts the bytes that the client has not read yet. */
-  hold: Hold
-  /** Aborted when the API key of the request is revoked or expires. */
-  ending: AbortSignal | undefined
 }
 
 /**
@@ -200,11 +197,12 @@ type Streamed = {
  */
 async function sendStream(
   response: ServerResponse,
-  { status, headers, stream, hold, ending }: Streamed,
+  { status, headers, stream, hold, ending: { signal } }: Streamed,
 ): Promise<void> {
   const pieces = stream[Symbol.asyncIterator]()
   const cut = () => void response.destroy()
-  ending?.addEventListener('abort', cut)
+  // Aborted when the API key of the request is revoked or expires.
+  signal.addEventListener('abort', cut)
   try {
     let piece = await pieces.next()
     if (response.destroyed) return
@@ -218,7 +216,7 @@ async function sendStream(
     response.end()
     holdUnread(response, hold)
   } finally {
-    ending?.removeEventListener('abort', cut)
+    signal.removeEventListener('abort', cut)
     await pieces.return?.()
   }
 }

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Hold } from '../bytes/budget.ts'
+import type { Peer } from '../bytes/memory-ledger.ts'
 import type { GatewayError } from '../core/error.ts'
 import { originOf } from '../core/networks.ts'
 
@@ -213,7 +215,8 @@ function isAsking({ socket, response, idleBytesRead }: Connection): boolean {
 /** Milliseconds since the client last accepted response bytes. */
 function untakenMs(connection: Connection, nowMs: number): number {
   const { socket } = connection
-  const bytesTaken = socket.writableLength === 0 ? -1 : bytesTakenOf(socket)
+  const handle = socket.writableLength === 0 ? undefined : handleOf(socket)
+  const bytesTaken = handle === undefined ? -1 : handle.bytesWritten - handle.writeQueueSize
   if (bytesTaken === -1 || bytesTaken !== connection.bytesTaken) {
     connection.bytesTaken = bytesTaken
     connection.takenAtMs = nowMs
@@ -221,37 +224,29 @@ function untakenMs(connection: Connection, nowMs: number): number {
   return nowMs - connection.takenAtMs
 }
 
-type Handle = { bytesWritten: number; writeQueueSize: number }
-
 /**
- * Response bytes that the kernel has accepted. Only the handle shows the progress of one large write.
- * Node's socket timeout reads the same member, but also counts input as progress.
+ * The handle of a socket, the only place that shows the progress of one large write; undefined for a destroyed
+ * socket. Node's socket timeouts read the same member, which has no public name.
  */
-function bytesTakenOf(socket: Socket): number {
-  // Node's types omit the handle; a destroyed socket has none.
-  const { _handle: handle } = socket as Socket & { _handle?: Handle | null }
-  return handle ? handle.bytesWritten - handle.writeQueueSize : -1
+function handleOf(
+  socket: Socket | null,
+): { bytesWritten: number; writeQueueSize: number } | undefined {
+  const { _handle: handle } = (socket ?? {}) as { _handle?: ReturnType<typeof handleOf> | null }
+  return handle ?? undefined
 }
 
-/** Number of file descriptors reserved for the store, the log and modules. */
-const ownFiles = 64
-
-/**
- * The number of client connections that fit into the limit of open files, at most `most`. Half of the limit
- * is kept for connections to providers, since each call may need one.
- */
-export function connectionsFitting(most: number): number {
-  const fitting = Math.floor((openFilesMax() - ownFiles) / 2)
-  return Math.max(1, Math.min(fitting, most))
+/** Counts the bytes of a complete answer that the client has not read as held memory. */
+export function holdUnread(response: ServerResponse, hold: Hold): void {
+  const bytes = response.writableLength
+  hold.keep(bytes)
+  if (bytes > 0) hold.watch(readerOf(response))
 }
 
-/** The system's limit of open files; infinite if the system has none or does not report it. */
-function openFilesMax(): number {
-  // Node's types omit `excludeNetwork`, without which the report looks up the name of each address.
-  const report = process.report as typeof process.report & { excludeNetwork: boolean }
-  report.excludeNetwork = true
-  // Node's types declare the report as an object without members.
-  const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: unknown } } }
-  const limit = Number(userLimits?.open_files?.soft)
-  return Number.isNaN(limit) ? Infinity : limit
+/** The reader of a response; `cut` closes the connection. */
+export function readerOf(response: ServerResponse): Peer {
+  return {
+    // `writableLength` counts the current write as a whole, also what the kernel has accepted of it.
+    moved: () => response.writableLength + (handleOf(response.socket)?.writeQueueSize ?? 0),
+    cut: () => void response.destroy(),
+  }
 }

@@ -181,3 +181,26 @@ const tooMany = {
     soon,
   ),
 }
+
+/** Number of file descriptors reserved for the store, the log and modules. */
+const ownFiles = 64
+
+/**
+ * The number of client connections that fit into the limit of open files, at most `most`. Half of the limit
+ * is kept for connections to providers, since each call may need one.
+ */
+export function connectionsFitting(most: number): number {
+  const fitting = Math.floor((openFilesMax() - ownFiles) / 2)
+  return Math.max(1, Math.min(fitting, most))
+}
+
+/** The system's limit of open files; infinite if the system has none or does not report it. */
+function openFilesMax(): number {
+  // Node's types omit `excludeNetwork`, without which the report looks up the name of each address.
+  const report = process.report as typeof process.report & { excludeNetwork: boolean }
+  report.excludeNetwork = true
+  // Node's types declare the report as an object without members.
+  const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: unknown } } }
+  const limit = Number(userLimits?.open_files?.soft)
+  return Number.isNaN(limit) ? Infinity : limit
+}

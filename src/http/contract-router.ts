@@ -15,19 +15,23 @@ import type { CountRefused } from '../core/limits.ts'
 import type { ClaimKey } from '../core/recall/idempotency.ts'
 import type { ReferenceCount } from '../core/resilience/ending.ts'
 import type { Answer } from './answer.ts'
-import { authorizerOf, noContext, type ActFor, type Registered } from './authorize.ts'
+import {
+  authorizerOf,
+  noContext,
+  type ActFor,
+  type Registered,
+  type SecurityHandlers,
+} from './security.ts'
 import { assertValid } from './check-error.ts'
 import type { ClientAddress } from './client-address.ts'
 import { MethodNotAllowed } from './error-answer.ts'
-import type { ExchangeState, OperationHandler } from './exchange.ts'
+import type { ExchangeContext, ExchangeState, OperationHandler } from './exchange.ts'
 import { answerOncePerKey, keyHeader } from './idempotent.ts'
 import { pathMeant } from './near-path.ts'
-import type { Operation, OperationCall } from './operation.ts'
-import { headersNamed, readQuery } from './parameters.ts'
+import { headersNamed, readQuery, type Operation, type OperationCall } from './operation.ts'
 import { bodyReader, bodyReceiver } from './read-body.ts'
 import type { FormReading } from './read-form.ts'
 import type { BodyLimits } from './receive.ts'
-import type { SecurityHandlers } from './security.ts'
 
 /** A handler for every operation of the contract; a missing one is a compile error. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
@@ -50,8 +54,6 @@ type Options = {
 
 /** Maximum body size of OAuth endpoints; a client registration has a few kilobytes. */
 const oauthRequestBytesMax = 65_536
-
-type ExchangeContext = Parameters<OperationHandler>[0]
 
 export type ContractRouter = {
   /**
@@ -87,6 +89,7 @@ export async function loadContract(): Promise<LoadedContract> {
  */
 export function createContractRouter(backend: LoadedContract, options: Options): ContractRouter {
   registerHandlers(backend, options)
+  registerRefusals(backend, options.security)
   const described = backend.router.getOperations()
   const paths = new Map<
     string,
@@ -127,7 +130,7 @@ export function createContractRouter(backend: LoadedContract, options: Options):
 
 function registerHandlers(
   backend: OpenAPIBackend,
-  { inForce, forms, security, addressOf, claimKey, limits }: Options,
+  { inForce, forms, addressOf, claimKey, limits }: Options,
 ): void {
   for (const operation of operations) {
     const { id } = operation
@@ -146,11 +149,26 @@ function registerHandlers(
       const query = isOAuth ? {} : readQuery(request, operation)
       assertValid(queryChecks[id], query)
       const content = readBody(await receiveBody(request, state.hold), state.hold)
-      const { requestId, ending, hold, caller, trace } = state
-      const others = hold.yieldIfLarge()
+      const { caller } = state
+      const others = state.hold.yieldIfLarge()
       if (others !== undefined) await others
-      const known = { caller, requestId, exchange: state, ending, hold, trace, request, response }
-      const call = { ...known, addressOf, ...content, query, path: params, options }
+      const call = {
+        caller,
+        requestId: state.requestId,
+        exchange: state,
+        ending: state.ending,
+        hold: state.hold,
+        trace: state.trace,
+        request,
+        response,
+        addressOf,
+        body: content.body,
+        texts: content.texts,
+        names: content.names,
+        query,
+        path: params,
+        options,
+      }
       const { operations: handlers, enter, leave } = inForce()
       // Handler and call belong to the same operation `id`, which TypeScript cannot infer.
       const handle = handlers[id] as Operation<OperationIdOf<'caller'>>
@@ -169,6 +187,9 @@ function registerHandlers(
       }
     })
   }
+}
+
+function registerRefusals(backend: OpenAPIBackend, security: SecurityHandlers): void {
   backend.register({
     unauthorizedHandler: (_context, request: IncomingMessage, access: Access) =>
       security.unauthorized(request, access),

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
-import type { Peer } from '../bytes/memory-ledger.ts'
 import type { Hold } from '../bytes/budget.ts'
 import type { EventSink } from '../core/chat/chat.ts'
+import { readerOf } from './connection-table.ts'
 
 /** Maximum size of events framed here: for larger events the copy costs as much as the saved system call. */
 const framedBytesMax = 16_384
@@ -87,28 +87,4 @@ function frameOf(piece: Buffer): Buffer {
   frame[digits + length + 2] = carriageReturn
   frame[digits + length + 3] = lineFeed
   return frame
-}
-
-/** Counts the bytes of a complete answer that the client has not read as held memory. */
-export function holdUnread(response: ServerResponse, hold: Hold): void {
-  const bytes = response.writableLength
-  hold.keep(bytes)
-  if (bytes > 0) hold.watch(readerOf(response))
-}
-
-/** The reader of a response; `cut` closes the connection. */
-export function readerOf(response: ServerResponse): Peer {
-  return {
-    moved: () => response.writableLength + beingWritten(response),
-    cut: () => void response.destroy(),
-  }
-}
-
-/**
- * Bytes of the current write that the kernel has not accepted yet. `writableLength` counts the
- * write as a whole. Node's socket timeouts read the same member; it has no public name.
- */
-function beingWritten({ socket }: ServerResponse): number {
-  const { _handle: handle } = (socket ?? {}) as { _handle?: { writeQueueSize?: number } | null }
-  return handle?.writeQueueSize ?? 0
 }

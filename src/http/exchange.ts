@@ -7,9 +7,9 @@ import { GatewayError, toGatewayError } from '../core/error.ts'
 import { orderedId } from '../core/ordered-id.ts'
 import type { RequestTrace, Tracing } from '../core/trace.ts'
 import { send, type Answer } from './answer.ts'
+import { holdUnread } from './connection-table.ts'
 import type { AllowCrossOrigin } from './cross-origin.ts'
 import type { ErrorAnswer } from './error-answer.ts'
-import { holdUnread } from './event-writer.ts'
 import { ClientLeft } from './receive.ts'
 
 /** A finished exchange: a request and its response. */
@@ -114,13 +114,10 @@ export function createExchange(
       if (state.answer === undefined) return passToRouter(context, record, options)
       if (state.answer.held) record.leaveWork()
       context.respond = false
-      const { requestId, hold } = state
-      const { pingIntervalMs } = limits
-      const ending = state.ending.signal
-      const sent = send(res, state.answer, { requestId, pingIntervalMs, hold, ending })
+      const sent = send(res, state.answer, state, limits)
       if (sent !== undefined) await sent
       if (state.answer.after !== undefined)
-        await state.answer.after.then(() => holdUnread(res, hold))
+        await state.answer.after.then(() => holdUnread(res, state.hold))
       record.end()
     } catch (thrown) {
       context.respond = false
@@ -254,7 +251,7 @@ export function newRequestId(nowMs: number): string {
 
 /** Answers with an error; the rest of the request body is read for up to `lingerTimeoutMs`. */
 async function refuse(
-  { req: request, res: response, state: { requestId, refusal, hold, caller } }: ExchangeContext,
+  { req: request, res: response, state }: ExchangeContext,
   thrown: unknown,
   { limits, closing, errorAnswerAt, onRefused }: ExchangeOptions,
 ): Promise<void> {
@@ -264,14 +261,15 @@ async function refuse(
     response.destroy()
     return
   }
-  const closes = !request.complete || refusal !== undefined || closing(request)
+  const { requestId, caller } = state
+  const closes = !request.complete || state.refusal !== undefined || closing(request)
   if (closes) response.setHeader('connection', 'close')
-  const read = request.complete ? undefined : readRest(request, lingerTimeoutMs)
+  const requestRead = request.complete ? undefined : readRest(request, lingerTimeoutMs)
   const errorAnswer = errorAnswerAt(pathOf(request))
   const refused = toGatewayError(thrown)
   onRefused(refused, { request, requestId, caller })
   const error = errorAnswer(refused, { request, requestId })
-  await send(response, error, { requestId, pingIntervalMs, hold, requestRead: read })
+  await send(response, error, state, { pingIntervalMs, requestRead })
 }
 
 /** Reads the rest: closing during an upload may discard the response before the client reads it. */

@@ -12,7 +12,7 @@ import Koa from 'koa'
 import { contractMethods } from '../../generated/operations.ts'
 import { GatewayError } from '../core/error.ts'
 import { checkRequest, isServerWide } from './check-request.ts'
-import { createConnections, type ConnectionsOptions } from './connections.ts'
+import { connectionsFitting, createConnections, type ConnectionsOptions } from './connections.ts'
 import type { ContractRouter } from './contract-router.ts'
 import {
   createExchange,
@@ -21,7 +21,6 @@ import {
   type OperationHandler,
 } from './exchange.ts'
 import { closePort, createAcceptWaiting, flagAfter, runFor, sweepUntil } from './drain.ts'
-import { connectionsFitting } from './connection-table.ts'
 
 type Options = Omit<ExchangeOptions, 'closing' | 'refuse' | 'onExchange'> & {
   contract: ContractRouter
