@@ -10,8 +10,7 @@ import { createBackgroundCalls, type BackgroundCalls } from '../core/resilience/
 import { createAbandonedCalls, type AbandonedCalls } from '../core/resilience/ending.ts'
 import { createCircuit } from '../core/resilience/circuit.ts'
 import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
-import type { Claim } from '../core/recall/in-flight.ts'
-import { createDeduplication, type Deduplication } from '../core/recall/deduplication.ts'
+import { createDeduplication, type Deduplication, type Claim } from '../core/recall/in-flight.ts'
 import type { CachedAnswer } from '../core/recall/cached-answer.ts'
 import { createUploads, uploadsKeyBytes, type Uploads } from '../mcp/uploads.ts'
 import type { Redis } from '../peers/redis.ts'
@@ -129,7 +128,7 @@ export async function assembleCalls(
     lines: createLines({ monotonic, clock, guardedConnector }),
     guardedConnector,
     cache,
-    deduplication: createDeduplication({ fingerprintKey, claim }),
+    deduplication: createDeduplication(fingerprintKey, claim),
     health: createRouteHealth({ limits, monotonic }),
     counts,
     rateLimit: createRateLimit({ counts, defaults: limits, monotonic }),

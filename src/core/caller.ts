@@ -128,3 +128,15 @@ export type CallContext = {
 
 /** The model that is asked first, and the Unix time in milliseconds of the deadline. */
 export type Begun = { modelId: string; endsAt: number }
+
+/** A request that was answered, or whose client disconnected. */
+export type FinishedExchange = CallContext['exchange'] & {
+  method: string
+  path: string
+  status: number
+  durationMs: number
+  caller: Caller | undefined
+  error: unknown
+  /** Whether the client disconnected before the end of the response. */
+  left: boolean
+}

@@ -28,8 +28,13 @@ import { shortenedWarnings, type CallInputs, type Model } from './model.ts'
 import type { ModerationRequest, ModerationResult } from './moderation/moderation.ts'
 import { moderationWork } from './moderation/work.ts'
 import { cacheKey } from './recall/cache-key.ts'
-import { keeper, type Joined, type KeeperParts, type Making } from './recall/in-flight.ts'
-import type { Deduplication } from './recall/deduplication.ts'
+import {
+  type Deduplication,
+  keeper,
+  type Joined,
+  type KeeperParts,
+  type Making,
+} from './recall/in-flight.ts'
 import type { CachedAnswer } from './recall/cached-answer.ts'
 import { quotesOf, type Quotes } from './money/quote.ts'
 import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'

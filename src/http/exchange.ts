@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Budget, Hold } from '../bytes/budget.ts'
-import type { CallContext, Caller } from '../core/caller.ts'
+import type { CallContext, Caller, FinishedExchange } from '../core/caller.ts'
 import { callerLeft } from '../core/resilience/deadline.ts'
 import { Ending } from '../core/resilience/ending.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
@@ -11,20 +11,6 @@ import { holdUnread } from './connection-table.ts'
 import type { AllowCrossOrigin } from './cross-origin.ts'
 import type { ErrorAnswer } from './error-answer.ts'
 import { ClientLeft } from './receive.ts'
-
-/** A finished exchange: a request and its response. */
-export type Exchange = {
-  requestId: string
-  method: string
-  path: string
-  status: number
-  durationMs: number
-  caller: Caller | undefined
-  error: unknown
-  /** Whether the client disconnected before the answer was complete. */
-  left: boolean
-  row: CallContext['exchange']['row']
-}
 
 /** A request, its response and their state; outside of the contract's table a Koa context. */
 export type ExchangeContext = {
@@ -73,7 +59,7 @@ export type ExchangeOptions = {
   /** Throws the error for a request that no handler has answered. */
   refuse: (request: IncomingMessage, methods: readonly string[]) => never
   allowCrossOrigin: AllowCrossOrigin
-  onExchange: (exchange: Exchange) => void
+  onExchange: (exchange: FinishedExchange) => void
   onRefused: OnRefused
   tracing?: Tracing | undefined
   budget: Pick<Budget, 'open'>

@@ -8,7 +8,6 @@ import { toGatewayError, type GatewayError } from '../core/error.ts'
 import type { ExtractedTexts } from '../core/image/image.ts'
 import { canonicalText } from '../core/recall/cache-key.ts'
 import {
-  claimed,
   failClaim,
   type Claim,
   type Claimed,
@@ -46,7 +45,7 @@ export function answerOncePerKey(operation: OperationId, claimKey: ClaimKey): An
     const { claim, kept } = await claimKey(asked)
     if (claim === undefined) return replayed(kept)
     const format = (error: GatewayError) => formatError(error, { requestId })
-    const answer = await attempt(claim, format, () => handle({ ...call, claim: claimed(claim) }))
+    const answer = await attempt(claim, format, () => handle({ ...call, claim }))
     if (answer.events !== undefined) return keptStream(answer, claim, hold)
     const { json, pieces = [] } = answer
     const whole = typeof json === 'object' ? JSON.stringify(json) : json

@@ -3,7 +3,7 @@ import type { CallContext } from '../core/caller.ts'
 import { wasCancelled } from '../core/failure.ts'
 import { noTexts } from '../core/image/image.ts'
 import type { CountRefused } from '../core/limits.ts'
-import { claimed, failClaim, type ClaimKey, type KeptAnswer } from '../core/recall/idempotency.ts'
+import { failClaim, type ClaimKey, type KeptAnswer } from '../core/recall/idempotency.ts'
 import type { TraceCarrier, Tracing } from '../core/trace.ts'
 import { nearName } from '../core/words/near-name.ts'
 import { shortened, toGatewayError, type GatewayError } from '../core/error.ts'
@@ -210,7 +210,7 @@ async function callOnce(
   const { claim, kept } = await claimKey(asked)
   if (claim === undefined) return replayed(kept)
   try {
-    const result = await work({ ...context, ...claimed(claim) })
+    const result = await work({ ...context, isRepeat: claim.isRepeat, vendorKey: claim.vendorKey })
     await claim.keep(keptOf(result))
     return { ...result, meta: { requestId } }
   } catch (thrown) {

@@ -110,7 +110,7 @@ function build(config: EndpointConfig, context: BuildContext) {
   const { id, baseUrl } = config
   const { limits, upstreamLimits, coalescing, fetchPublic, readSources } = context
   const vendor = vendorOf(id)
-  const { dispatch, dispatchToOrigin, hasSpareKey, close } = context.lines.open({
+  const { dispatch, dispatchUnsigned, hasSpareKey, close } = context.lines.open({
     providerId: id,
     baseUrl,
     keys: context.keys[id] ?? [],
@@ -128,7 +128,7 @@ function build(config: EndpointConfig, context: BuildContext) {
     coalescing,
     fetchPicture: createFetchPicture({
       fetchPublic,
-      dispatchToOrigin,
+      dispatch: dispatchUnsigned,
       baseUrl,
       limits: upstreamLimits,
     }),

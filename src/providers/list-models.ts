@@ -45,9 +45,11 @@ export function modelsRequest(
     path: modelsPath,
     atOrigin: modelsAtOrigin === true,
     headers: { ...modelsHeaders },
-    headersTimeoutMs: timeLimitMs,
-    idleTimeoutMs: timeLimitMs,
-    errorTimeoutMs: timeLimitMs,
+    limits: {
+      headersTimeoutMs: timeLimitMs,
+      idleTimeoutMs: timeLimitMs,
+      endTimeoutMs: timeLimitMs,
+    },
   }
 }
 

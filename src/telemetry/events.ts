@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import type { CallContext } from '../core/caller.ts'
+import type { CallContext, FinishedExchange } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Attempt } from '../core/resilience/failover.ts'
 import { wasCancelled } from '../core/failure.ts'
@@ -9,7 +9,7 @@ import { causeOf, codeOf } from './cause.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { createRefusals, type LoggedRefusals } from './refusals.ts'
-import { logRequest, type Exchange } from './request-line.ts'
+import { logRequest } from './request-line.ts'
 
 type Reloaded = components['schemas']['Reload']
 
@@ -18,7 +18,7 @@ export type Events = ReturnType<typeof createEvents>
 
 export function createEvents(log: Log, metrics: Metrics) {
   const refusals = createRefusals(() => log)
-  const exchanged = (exchange: Exchange): void => {
+  const exchanged = (exchange: FinishedExchange): void => {
     log.defer(() => logRequest({ log, metrics, refusals }, exchange))
     if (exchange.error !== undefined) log.settle()
   }

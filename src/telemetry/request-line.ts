@@ -1,25 +1,11 @@
 import { contractMethods } from '../../generated/operations.ts'
-import type { Caller } from '../core/caller.ts'
+import type { FinishedExchange } from '../core/caller.ts'
 import type { LoggedRow } from '../core/trace.ts'
 import { shortened, GatewayError } from '../core/error.ts'
 import { causeOf, textLengthMax } from './cause.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { LoggedRefusals } from './refusals.ts'
-
-/** A request that was answered, or whose client disconnected. */
-export type Exchange = {
-  requestId: string
-  method: string
-  path: string
-  status: number
-  durationMs: number
-  caller: Caller | undefined
-  error: unknown
-  /** Whether the client disconnected before the end of the response. */
-  left: boolean
-  row: LoggedRow | undefined
-}
 
 /** Methods with a label of their own. Other methods that Node accepts share the label `other`. */
 const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
@@ -29,7 +15,7 @@ type Printing = { log: Log; metrics: Metrics; refusals: LoggedRefusals }
 /** Counts a request and logs its line. */
 export function logRequest(
   { log, metrics, refusals }: Printing,
-  { requestId, method, path, status, durationMs, caller, error, left, row }: Exchange,
+  { requestId, method, path, status, durationMs, caller, error, left, row }: FinishedExchange,
 ): void {
   metrics.requests.observe(
     { method: knownMethods.has(method) ? method : 'other', status },

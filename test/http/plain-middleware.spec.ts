@@ -7,7 +7,8 @@ import { operations } from '../../generated/operations.ts'
 import { createBudget } from '../../src/bytes/budget.ts'
 import { createReferenceCount } from '../../src/core/resilience/ending.ts'
 import { errorAnswer } from '../../src/http/error-answer.ts'
-import type { Exchange, ExchangeState } from '../../src/http/exchange.ts'
+import type { FinishedExchange } from '../../src/core/caller.ts'
+import type { ExchangeState } from '../../src/http/exchange.ts'
 import { loadConfig } from '../../src/settings/config.ts'
 import {
   createContractRouter,
@@ -31,7 +32,7 @@ function unusedOperations(): Operations {
 describe('a handler outside the contract', () => {
   let server: GatewayServer
   let url: string
-  const exchanges: Exchange[] = []
+  const exchanges: FinishedExchange[] = []
   const router = new Router<ExchangeState>({ sensitive: true })
 
   before(async () => {

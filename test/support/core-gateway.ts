@@ -7,7 +7,7 @@ import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
 import type { CallInputs, FoundModel } from '../../src/core/model.ts'
 import type { UsageRow } from '../../src/core/receipt.ts'
 import { fingerprintKeyBytes } from '../../src/core/recall/fingerprint.ts'
-import { createDeduplication } from '../../src/core/recall/deduplication.ts'
+import { createDeduplication } from '../../src/core/recall/in-flight.ts'
 import type { CachedAnswer } from '../../src/core/recall/cached-answer.ts'
 import type { Route } from '../../src/core/route.ts'
 import { vendorFacts } from '../../src/providers/index.ts'
@@ -72,7 +72,7 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
 /** Parts of a core without cache, limits and ledger. */
 export function corePartsOf(routes: Route[]): GatewayParts {
   return {
-    ...createDeduplication({ fingerprintKey: Buffer.alloc(fingerprintKeyBytes) }),
+    ...createDeduplication(Buffer.alloc(fingerprintKeyBytes)),
     startDeadline: createDeadlines(),
     settingsDigest: '',
     assertKeeps: () => undefined,

@@ -49,11 +49,6 @@ export type Claimed =
  */
 export type ClaimKey = (request: KeyedRequest) => Promise<Claimed>
 
-/** The members of a claim that a call uses. */
-export function claimed({ isRepeat, vendorKey }: Claim): Pick<Claim, 'isRepeat' | 'vendorKey'> {
-  return { isRepeat, vendorKey }
-}
-
 const mayChange: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 409, 429])
 
 /**

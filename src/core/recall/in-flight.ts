@@ -3,6 +3,7 @@ import type { CallContext } from '../caller.ts'
 import { GatewayError, toGatewayError } from '../error.ts'
 import { wasCancelled } from '../failure.ts'
 import type { CachedAnswer } from './cached-answer.ts'
+import { createFingerprint, type Fingerprint } from './fingerprint.ts'
 
 /** Calls in flight by cache key; identical calls wait for their answer. */
 export type InFlight<T> = {
@@ -38,8 +39,7 @@ export type Claim<T> = {
 /** The result for a waiting call: the answer, or the right to make the answer after its maker has left. */
 export type Joined<T> = { answer: T; making?: never } | { answer?: never; making: Making<T> }
 
-/** `claim` coordinates with other processes; absent when there are none. */
-export function createInFlight<T>(claim?: (key: string) => Claim<T>): InFlight<T> {
+function createInFlight<T>(claim?: (key: string) => Claim<T>): InFlight<T> {
   const running = new Map<string, Shared<T>>()
   return {
     find: (key, signal) => running.get(key)?.wait(signal),
@@ -123,6 +123,17 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promi
 function concernsCallerAlone(error: unknown): boolean {
   const isUnpaid = error instanceof GatewayError && error.code === 'insufficient_quota'
   return isUnpaid || wasCancelled(error)
+}
+
+/** Detects identical calls; kept when the settings are reloaded. */
+export type Deduplication = { fingerprint: Fingerprint; inFlight: InFlight<CachedAnswer> }
+
+/** `claim` coordinates with other processes; absent when they share no answers. */
+export function createDeduplication(
+  fingerprintKey: Buffer,
+  claim?: (key: string) => Claim<CachedAnswer>,
+): Deduplication {
+  return { fingerprint: createFingerprint(fingerprintKey), inFlight: createInFlight(claim) }
 }
 
 export type KeeperParts = {

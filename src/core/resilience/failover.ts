@@ -81,14 +81,15 @@ type Options<T> = {
   /** For a stream: an attempt resolves when the stream begins; the caller reports the health at its end. */
   isStream?: boolean
 }
-type Won<T> = { value: T; route: Route; made: Try }
 
 /**
  * Tries the routes in order until one answers, then retries those that may succeed after a pause. Throws the
  * ProviderFailure of `mostRelevantFailure` when all routes fail, immediately for a failure that any route
  * would repeat, and a GatewayError when no route supports the request.
  */
-export async function failover<T>(options: Options<T>): Promise<Won<T>> {
+export async function failover<T>(
+  options: Options<T>,
+): Promise<{ value: T; route: Route; made: Try }> {
   const { selection, attempt, deadline, policy } = options
   const { triesMax, routeTriesMax } = policy.limits
   const failures = new Map<Route, ProviderFailure>()
@@ -99,15 +100,16 @@ export async function failover<T>(options: Options<T>): Promise<Won<T>> {
       let failure: ProviderFailure
       do {
         if (triesLeft-- <= 0) throw failureToReport(failures)
-        const startedAt = begin(options, route)
+        policy.health.began(route)
+        const startedAt = options.monotonic()
         const traced = options.follow?.(route)
         try {
           const value = await attempt(route, traced?.headers)
           traced?.ended({ outcome: 'ok' })
-          return { value, route, made: answered(options, route, startedAt) }
+          if (options.isStream !== true) policy.health.ended(route)
+          return { value, route, made: note(options, route, startedAt) }
         } catch (error) {
-          traced?.ended(endOf(error))
-          failure = failed(options, route, startedAt, error)
+          failure = failed(options, { route, startedAt, traced }, error)
         }
         failures.set(route, failure)
         if (!failure.mayTryNext || deadline.signal.aborted) throw failure
@@ -132,61 +134,42 @@ function* ableRoutes<T>({ selection, ready }: Options<T>): Generator<Route> {
   }
 }
 
-function begin<T>({ monotonic, policy }: Options<T>, route: Route): number {
-  policy.health.began(route)
-  return monotonic()
-}
-
-function answered<T>(options: Options<T>, route: Route, startedAt: number): Try {
-  const { policy, isStream = false } = options
-  if (!isStream) policy.health.ended(route)
-  return note(options, { route, outcome: 'ok', startedAt })
-}
-
-/** Records a ProviderFailure and returns it; rethrows other errors. */
+/** Reports the failure of a try and returns it; rethrows an error that is no ProviderFailure. */
 function failed<T>(
   options: Options<T>,
-  route: Route,
-  startedAt: number,
+  { route, startedAt, traced }: { route: Route; startedAt: number; traced: TracedTry | undefined },
   error: unknown,
 ): ProviderFailure {
-  const { policy } = options
+  const { health } = options.policy
   if (!(error instanceof ProviderFailure)) {
-    policy.health.ended(route, notAsked)
+    traced?.ended({ outcome: 'internal_error' })
+    health.ended(route, notAsked)
     throw error
   }
-  policy.health.ended(route, error)
   const { kind: outcome, status } = error
-  note(options, { route, outcome, status, startedAt }, error)
+  traced?.ended(status === undefined ? { outcome } : { outcome, status })
+  health.ended(route, error)
+  note(options, route, startedAt, error)
   return error
-}
-
-function endOf(error: unknown): Parameters<TracedTry['ended']>[0] {
-  if (!(error instanceof ProviderFailure)) return { outcome: 'internal_error' }
-  const { kind: outcome, status } = error
-  return status === undefined ? { outcome } : { outcome, status }
 }
 
 /** The failure of a try whose error does not affect the route's health. */
 const notAsked = new ProviderFailure('cancelled', 'The request was not sent.')
 
-type Made = Pick<Attempt, 'outcome'> & {
-  route: Route
-  status?: number | undefined
-  startedAt: number
-}
-
-function note(
-  options: Pick<Options<unknown>, 'tries' | 'report' | 'monotonic' | 'begunAt'>,
-  { route, outcome, status, startedAt }: Made,
+function note<T>(
+  { tries, report, monotonic, begunAt }: Options<T>,
+  route: Route,
+  startedAt: number,
   failure?: ProviderFailure,
 ): Try {
-  const { provider, upstreamModel } = route
-  const { tries, report, monotonic, begunAt } = options
-  const startMs = Math.round(startedAt - begunAt)
-  const durationMs = monotonic() - startedAt
-  const known = { provider: provider.id, upstreamModel, outcome, startMs, durationMs }
-  const attempt: Attempt = status === undefined ? known : { ...known, status }
+  const attempt: Attempt = {
+    provider: route.provider.id,
+    upstreamModel: route.upstreamModel,
+    outcome: failure?.kind ?? 'ok',
+    startMs: Math.round(startedAt - begunAt),
+    durationMs: monotonic() - startedAt,
+  }
+  if (failure?.status !== undefined) attempt.status = failure.status
   const made: Try = { route, attempt, failure }
   tries.push(made)
   report(attempt)

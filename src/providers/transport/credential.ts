@@ -75,9 +75,7 @@ async function fetchToken({ request: write, connector }: Options) {
     path: '',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body,
-    headersTimeoutMs: timeoutMs,
-    idleTimeoutMs: timeoutMs,
-    errorTimeoutMs: timeoutMs,
+    limits: { headersTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs, endTimeoutMs: timeoutMs },
   }
   const signal = AbortSignal.timeout(timeoutMs)
   const asked = { dispatch: pool.dispatch, request, bytesMax }

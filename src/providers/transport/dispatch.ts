@@ -14,12 +14,13 @@ export type UpstreamRequest = {
   atOrigin?: boolean
   headers: Record<string, string>
   body?: UpstreamBody
-  /** Time limit for the answer's headers. */
+  limits: RequestLimits
+}
+/** Time limits of an answer: of its headers, of a pause of its body, and of the body of an error. */
+export type RequestLimits = {
   headersTimeoutMs: number
-  /** Time limit for a pause of the body. */
   idleTimeoutMs: number
-  /** Time limit for the body of an error. */
-  errorTimeoutMs: number
+  endTimeoutMs: number
 }
 export type UpstreamHead = {
   status: number
@@ -50,13 +51,7 @@ type Options = {
   connector?: Connector | undefined
 }
 
-export type UpstreamPool = {
-  /** Paths are relative to the base URL. */
-  dispatch: Dispatch
-  /** Paths are relative to the base URL's origin. */
-  dispatchToOrigin: Dispatch
-  close: () => Promise<void>
-}
+export type UpstreamPool = { dispatch: Dispatch; close: () => Promise<void> }
 
 /** Sends requests to the origin of `baseUrl` over a pool of persistent connections. */
 export function createDispatch(
@@ -70,28 +65,23 @@ export function createDispatch(
     connect: connector ?? { timeout: connectTimeoutMs },
   })
   const join = headersJoiner()
-  const send = (path: string, request: UpstreamRequest, receiver: Receiver) => {
-    const { method, body } = request
+  const dispatch: Dispatch = (request, receiver) => {
+    const { method, path, atOrigin, body, limits } = request
     const headers = join(request.headers, productHeaders)
     pool.dispatch(
       {
         method,
-        path,
+        path: atOrigin ? path : prefix + path,
         headers: typeof body === 'object' ? { ...headers, ...lengthOf(body) } : headers,
         // undici accepts any iterable of strings and buffers, which its types omit.
         body: (body ?? null) as string | null,
-        headersTimeout: request.headersTimeoutMs,
-        bodyTimeout: request.idleTimeoutMs,
+        headersTimeout: limits.headersTimeoutMs,
+        bodyTimeout: limits.idleTimeoutMs,
       },
       handlerFor(receiver),
     )
   }
-  return {
-    dispatch: (request, receiver) =>
-      send(request.atOrigin ? request.path : prefix + request.path, request, receiver),
-    dispatchToOrigin: (request, receiver) => send(request.path, request, receiver),
-    close: () => pool.destroy(),
-  }
+  return { dispatch, close: () => pool.destroy() }
 }
 
 type Headers = Record<string, string>
@@ -105,8 +95,6 @@ export function headersJoiner(): (headers: Headers, added: Readonly<Headers>) =>
     return last.joined
   }
 }
-
-type RequestLimits = { headersTimeoutMs: number; idleTimeoutMs: number; endTimeoutMs: number }
 
 /** Builds JSON requests; `headers` are added to each, `print` serialises the bodies. */
 export function jsonRequests(
@@ -122,9 +110,7 @@ export function jsonRequests(
     path,
     headers: all,
     body: print(body),
-    headersTimeoutMs: limits.headersTimeoutMs,
-    idleTimeoutMs: limits.idleTimeoutMs,
-    errorTimeoutMs: limits.endTimeoutMs,
+    limits,
   })
 }
 

@@ -5,10 +5,10 @@ import type { Picture } from '../../core/image/image.ts'
 import { readPicture } from '../../core/image/picture.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { Turn } from '../../core/turn.ts'
-import type { Dispatch } from './dispatch.ts'
+import type { Dispatch, RequestLimits } from './dispatch.ts'
 import type { FetchPicture } from './endpoint.ts'
 import { noMemory } from './answer-memory.ts'
-import { receive, type PieceReader } from './upstream.ts'
+import { receive, wholeReader, type PieceReader } from './upstream.ts'
 
 /** Downloads from an untrusted URL; rejects if its address is not public. */
 export type FetchPublic = (
@@ -32,15 +32,10 @@ export async function fetchEach(
 
 type Options = {
   fetchPublic: FetchPublic
-  /** To the vendor's own origin, which may be private, since the operator configured it. */
-  dispatchToOrigin: Dispatch
+  /** Sends without the key to the vendor's own origin, which may be private: the operator configured it. */
+  dispatch: Dispatch
   baseUrl: string
-  limits: {
-    headersTimeoutMs: number
-    idleTimeoutMs: number
-    endTimeoutMs: number
-    answerBytesMax: number
-  }
+  limits: RequestLimits & { answerBytesMax: number }
 }
 
 /** Longer URLs are rejected; signed URLs have a few hundred characters. */
@@ -48,7 +43,7 @@ const addressCharactersMax = 8192
 
 /** Downloads pictures without the vendor's key; a failed download is retried once. */
 export function createFetchPicture(options: Options): FetchPicture {
-  const { fetchPublic, dispatchToOrigin: dispatch, baseUrl, limits } = options
+  const { fetchPublic, dispatch, baseUrl, limits } = options
   const { origin } = new URL(baseUrl)
   const bytesMax = limits.answerBytesMax
   const fetchOnce: FetchPicture = async (address, { signal, hold }) => {
@@ -56,9 +51,7 @@ export function createFetchPicture(options: Options): FetchPicture {
     if (url === null) throw malformed('The provider answered with an invalid picture URL.')
     if (url.origin === origin) {
       const path = url.pathname + url.search
-      const { headersTimeoutMs, idleTimeoutMs, endTimeoutMs: errorTimeoutMs } = limits
-      const timeouts = { headersTimeoutMs, idleTimeoutMs, errorTimeoutMs }
-      const request = { method: 'GET', path, headers: {}, ...timeouts } as const
+      const request = { method: 'GET', path, atOrigin: true, headers: {}, limits } as const
       // Sends no trace headers: the URL may lead to any service on the vendor's origin.
       return receive({ dispatch, request, bytesMax }, { signal, hold }, ({ status }) =>
         status === 200 ? pictureReader() : refusedReader(status),
@@ -120,17 +113,13 @@ function pictureReader(): PieceReader<Picture> {
   }
 }
 
-/** A reader that throws in `finish`: an error thrown at the head would not reject the promise. */
+/** Throws in `finish`: an error thrown at the head would not reject the promise. */
 function refusedReader(status: number): PieceReader<never> {
-  return {
-    push: () => undefined,
-    isEnough: () => true,
-    finish: () => {
-      throw new ProviderFailure('malformed', `The provider's picture answers ${status}.`, {
-        status,
-      })
-    },
-  }
+  const reader = wholeReader(() => {
+    const text = `The provider's picture answers ${status}.`
+    throw new ProviderFailure('malformed', text, { status })
+  })
+  return { ...reader, isEnough: () => true }
 }
 
 function malformed(message: string, cause?: unknown): ProviderFailure {

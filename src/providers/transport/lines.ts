@@ -7,8 +7,8 @@ import type { TokensInUse } from './vendor-texts.ts'
 
 /** The connections and keys of one provider. */
 type Line = Pick<KeyRing, 'dispatch' | 'hasSpareKey'> & {
-  /** Sends without the key, to paths below the origin of the base URL. */
-  dispatchToOrigin: Dispatch
+  /** Sends without the key. */
+  dispatchUnsigned: Dispatch
   /** Closes the connections after their last user. */
   close: () => Promise<void>
 }
@@ -37,9 +37,11 @@ export type Lines = {
   tokens: TokensInUse
 }
 
-type Ring = { ring: KeyRing; keys: readonly string[] }
-type Connected = { pool: UpstreamPool; lines: number; last?: Ring }
-
+type Connected = {
+  pool: UpstreamPool
+  lines: number
+  last?: { ring: KeyRing; keys: readonly string[] }
+}
 type Options = { monotonic: () => number; clock: () => number; guardedConnector: Connector }
 
 /** Tokens that texts are cleaned of: more than are valid at once. */
@@ -56,11 +58,10 @@ export function createLines({ monotonic, clock, guardedConnector }: Options): Li
     const { keys, badKeyMark } = asked
     const { last } = to
     if (last !== undefined && sameTexts(last.keys, keys)) return last.ring
-    const { dispatch } = to.pool
     const parts = { ...asked, monotonic, clock, connector: guardedConnector, onToken }
     const credentials = credentialsOf(parts)
-    const own = { dispatch, credentials, badKeyMark, restMs, restMaxMs, monotonic }
-    const ring = createKeyRing(own)
+    const { dispatch } = to.pool
+    const ring = createKeyRing({ dispatch, credentials, badKeyMark, restMs, restMaxMs, monotonic })
     to.last = { ring, keys }
     return ring
   }
@@ -79,7 +80,7 @@ export function createLines({ monotonic, clock, guardedConnector }: Options): Li
       to.lines++
       return {
         ...ringFor(to, asked),
-        dispatchToOrigin: to.pool.dispatchToOrigin,
+        dispatchUnsigned: to.pool.dispatch,
         close: async () => {
           to.lines--
           if (to.lines > 0) return

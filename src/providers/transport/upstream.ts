@@ -76,7 +76,7 @@ export function receive<T>(
       head: (status, headers) => {
         reader = readerFor({ status, headers, wasSent })
         if (reader.isEnough === undefined) return memory.announce({ headers }, bytesMax)
-        lastWait = setTimeout(cut, request.errorTimeoutMs)
+        lastWait = setTimeout(cut, request.limits.endTimeoutMs)
       },
       data: (piece) => {
         bytes += piece.length

@@ -4,7 +4,7 @@ import { Ending } from '../../../src/core/resilience/ending.ts'
 import { ProviderFailure } from '../../../src/core/failure.ts'
 import type { ChatTurn } from '../../../src/core/chat/chat.ts'
 import { fingerprintKeyBytes } from '../../../src/core/recall/fingerprint.ts'
-import { createDeduplication } from '../../../src/core/recall/deduplication.ts'
+import { createDeduplication } from '../../../src/core/recall/in-flight.ts'
 import { contextOf, gatewayWith, inputsOf } from '../../support/core-gateway.ts'
 import { togetherInRedis, type TestProcess, type Together } from '../../support/redis-caches.ts'
 import { routeOf } from '../../support/route.ts'
@@ -62,7 +62,7 @@ describe('identical calls of several processes, combined through Redis', () => {
       recall,
       recallShared,
       remember,
-      ...createDeduplication({ fingerprintKey, claim }),
+      ...createDeduplication(fingerprintKey, claim),
     }
     return gatewayWith([upstream.routeFrom(index)], parts).gateway
   }

@@ -44,9 +44,7 @@ function ask({ prompt = 'hello there', ...more }: Asked, routeIndex = 0): Promis
       path: '/chat/completions',
       headers: {},
       body: JSON.stringify(body),
-      headersTimeoutMs: 1000,
-      idleTimeoutMs: 1000,
-      errorTimeoutMs: 1000,
+      limits: { headersTimeoutMs: 1000, idleTimeoutMs: 1000, endTimeoutMs: 1000 },
     }
     dispatch(request, {
       start: () => undefined,
