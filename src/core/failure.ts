@@ -6,8 +6,8 @@ import type { Spent } from './money/pricing.ts'
 export type FailureKind = components['schemas']['FailureKind']
 
 type Kind = {
-  mayTryNext: boolean
-  mayTryAgain: boolean
+  mayTryNext?: true
+  mayTryAgain?: true
   code: ErrorCode
   /** The request or the gateway is at fault: the failure does not affect the route's health. */
   callersFault?: true
@@ -22,35 +22,20 @@ const kinds = {
   timeout: { mayTryNext: true, mayTryAgain: true, code: 'timeout' },
   overloaded: { mayTryNext: true, mayTryAgain: true, code: 'provider_error' },
   rate_limited: { mayTryNext: true, mayTryAgain: true, code: 'rate_limit_exceeded' },
-  out_of_credit: { mayTryNext: true, mayTryAgain: false, code: 'provider_error' },
-  credentials: { mayTryNext: true, mayTryAgain: false, code: 'provider_error' },
-  not_found: { mayTryNext: true, mayTryAgain: false, code: 'model_not_found' },
-  malformed: { mayTryNext: true, mayTryAgain: false, code: 'provider_error' },
+  out_of_credit: { mayTryNext: true, code: 'provider_error' },
+  credentials: { mayTryNext: true, code: 'provider_error' },
+  not_found: { mayTryNext: true, code: 'model_not_found' },
+  malformed: { mayTryNext: true, code: 'provider_error' },
   no_picture: { mayTryNext: true, mayTryAgain: true, code: 'provider_error', callersFault: true },
-  rejected: { mayTryNext: false, mayTryAgain: false, code: 'invalid_value', callersFault: true },
-  context_length: {
-    mayTryNext: true,
-    mayTryAgain: false,
-    code: 'context_length_exceeded',
-    callersFault: true,
-  },
-  too_large: {
-    mayTryNext: false,
-    mayTryAgain: false,
-    code: 'request_too_large',
-    callersFault: true,
-  },
-  content_policy: {
-    mayTryNext: false,
-    mayTryAgain: false,
-    code: 'content_policy_violation',
-    callersFault: true,
-  },
+  rejected: { code: 'invalid_value', callersFault: true },
+  context_length: { mayTryNext: true, code: 'context_length_exceeded', callersFault: true },
+  too_large: { code: 'request_too_large', callersFault: true },
+  content_policy: { code: 'content_policy_violation', callersFault: true },
   // The gateway's fault: the answer was charged, so no other provider is tried.
-  no_memory: { mayTryNext: false, mayTryAgain: false, code: 'overloaded', callersFault: true },
+  no_memory: { code: 'overloaded', callersFault: true },
   // The gateway's fault: the queue of image conversions is full.
-  busy: { mayTryNext: false, mayTryAgain: false, code: 'overloaded', callersFault: true },
-  cancelled: { mayTryNext: false, mayTryAgain: false, code: 'timeout' },
+  busy: { code: 'overloaded', callersFault: true },
+  cancelled: { code: 'timeout' },
 } as const satisfies Record<FailureKind, Kind>
 
 /** Whether the provider is at fault for a failure of this kind. */
@@ -133,14 +118,14 @@ export class ProviderFailure extends Error {
   }
 
   get mayTryNext(): boolean {
-    return kinds[this.kind].mayTryNext
+    return (kinds[this.kind] as Kind).mayTryNext === true
   }
 
   /** Whether the same route may succeed after a pause. */
   get mayTryAgain(): boolean {
     // Without a status the gateway's own timeout expired; a second try would probably time out too.
     if (this.kind === 'timeout' && this.status === undefined) return false
-    return kinds[this.kind].mayTryAgain
+    return (kinds[this.kind] as Kind).mayTryAgain === true
   }
 
   /** Whether the provider is not at fault: the route's health does not change. */
@@ -232,60 +217,48 @@ export function errorAfter(
   }
   if (failure instanceof UnknownOutcome) return unknownOutcome(failure)
   switch (code) {
-    case 'provider_error': {
-      // The message is text of the model, for example a refusal, which the caller must see.
-      if (failure.kind === 'no_picture') return new GatewayError(code, failure.message, options)
-      const said = failure.said ? ` It said: ${failure.said.replace(/\.$/, '')}.` : ''
-      const next = 'Try again, or choose another model.'
-      const routesTried = new Set(tries.map(({ route }) => route)).size
-      return routesTried > 1
-        ? new GatewayError(
-            'all_providers_failed',
-            `All ${routesTried} providers of this model failed.${said} ${next}`,
-            options,
-          )
-        : new GatewayError(
-            code,
-            `The provider of this model failed (${failure.kind}).${said} ${next}`,
-            options,
-          )
-    }
+    case 'provider_error':
+      return providerError(failure, new Set(tries.map(({ route }) => route)).size)
     case 'timeout':
       return new GatewayError(
         code,
         'The provider did not answer in time. Try again, or choose another model.',
         options,
       )
-    case 'rate_limit_exceeded':
-      return new GatewayError(
-        code,
-        'The provider of this model limits the rate of requests. Try again later.',
-        { ...options, retryAfterSeconds: failure.retryAfterSeconds ?? 5 },
-      )
+    case 'rate_limit_exceeded': {
+      const { retryAfterSeconds = 5 } = failure
+      const text = 'The provider of this model limits the rate of requests. Try again later.'
+      return new GatewayError(code, text, { ...options, retryAfterSeconds })
+    }
     case 'overloaded':
-      return new GatewayError(
-        code,
-        failure.kind === 'busy'
-          ? failure.message
-          : "The provider's answer took more memory than the gateway had left. It may be charged, and a " +
-              'repeated request is charged again. Ask for less at once.',
-        { ...options, retryAfterSeconds: 1 },
-      )
-    case 'model_not_found':
-      return new GatewayError(code, 'The provider does not have this model.', {
+      return new GatewayError(code, failure.kind === 'busy' ? failure.message : memoryRanOut, {
         ...options,
-        param: 'model',
+        retryAfterSeconds: 1,
       })
-    case 'invalid_value':
-    case 'unsupported_parameter':
-    case 'unsupported_value':
-    case 'unknown_parameter':
-    case 'missing_required_parameter':
-    case 'context_length_exceeded':
-    case 'request_too_large':
-    case 'content_policy_violation':
+    case 'model_not_found': {
+      const text = 'The provider does not have this model.'
+      return new GatewayError(code, text, { ...options, param: 'model' })
+    }
+    default:
       return new GatewayError(code, failure.message, options)
   }
+}
+
+const memoryRanOut =
+  "The provider's answer took more memory than the gateway had left. It may be charged, and a repeated request " +
+  'is charged again. Ask for less at once.'
+
+function providerError(failure: ProviderFailure, routesTried: number): GatewayError {
+  const { kind, message, param } = failure
+  const options = { cause: failure, param }
+  // The message is text of the model, for example a refusal, which the caller must see.
+  if (kind === 'no_picture') return new GatewayError('provider_error', message, options)
+  const said = failure.said ? ` It said: ${failure.said.replace(/\.$/, '')}.` : ''
+  const [code, what] =
+    routesTried > 1
+      ? (['all_providers_failed', `All ${routesTried} providers of this model failed.`] as const)
+      : (['provider_error', `The provider of this model failed (${kind}).`] as const)
+  return new GatewayError(code, `${what}${said} Try again, or choose another model.`, options)
 }
 
 function unknownOutcome(failure: UnknownOutcome): GatewayError {

@@ -173,7 +173,10 @@ async function pass<Made, Answer>(
     const reserving = reserveFor(parts, context, { work, choice, at: call.startedAt })
     if (reserving !== undefined) call.held = await reserving
     // The call continues after a disconnect, since the provider charges for the whole answer anyway.
-    if (work.isShared || context.vendorKey !== undefined) continueAfterDisconnect(parts, context)
+    if (work.isShared || context.vendorKey !== undefined) {
+      const [, { ownerId }] = context.caller.allowances
+      context.ending.continueAfterDisconnect(parts.abandonedCalls, ownerId)
+    }
     parts.onRouted(context, choice.selection.routes)
     const made = await work.make(call, choice.selection)
     const keep = key === undefined ? undefined : keeper(parts, context, key, making)
@@ -185,14 +188,6 @@ async function pass<Made, Answer>(
     // Joined calls share the error, but each call has its own progress.
     throw error.after({ ...asked, ...progressOf(call) })
   }
-}
-
-function continueAfterDisconnect(
-  { abandonedCalls }: GatewayParts,
-  { caller, ending }: CallContext,
-): void {
-  const [, { ownerId }] = caller.allowances
-  ending.continueAfterDisconnect(abandonedCalls, ownerId)
 }
 
 type Asked<Made, Answer> = { able: FoundRoutes; work: Work<Made, Answer>; atMs: number }

@@ -65,16 +65,15 @@ export function send(
   const headers: Record<string, string> = { 'x-request-id': requestId, ...answer.headers }
   // A stream is consumed even if the client has disconnected: its call must be closed and recorded.
   if (events !== undefined) {
-    const { ping = () => comment } = answer
-    return sendEvents(response, { status, headers, events, ping, pingIntervalMs, hold })
+    return sendEvents(response, { ...answer, events, headers }, hold, pingIntervalMs)
   }
   if (response.destroyed || response.headersSent) return undefined
-  if (stream !== undefined) return sendStream(response, { status, headers, stream, hold, ending })
+  if (stream !== undefined) return sendStream(response, { status, headers, stream }, hold, ending)
   if (json !== undefined) {
     headers['content-type'] = 'application/json'
     const text = typeof json === 'string' ? json : JSON.stringify(json)
     if (answer.mayBeCoded && text.length >= codedBytesMin) {
-      return sendCoded(response, { status, headers, text, hold })
+      return sendCoded(response, status, headers, text, hold)
     }
     sendText(response, status, headers, text, requestRead)
   } else {
@@ -108,15 +107,12 @@ function sendText(
 /** Higher brotli qualities take ten times as long for output that is a tenth smaller. */
 const brotliQuality = 4
 
-type Coded = Pick<Answered, 'hold'> & {
-  status: number
-  headers: Record<string, string>
-  text: string
-}
-
 async function sendCoded(
   response: ServerResponse,
-  { status, headers, text, hold }: Coded,
+  status: number,
+  headers: Record<string, string>,
+  text: string,
+  hold: Hold,
 ): Promise<void> {
   const coding = preferredCoding(response.req.headers['accept-encoding'])
   headers['vary'] = 'accept-encoding'
@@ -148,13 +144,16 @@ function sendPieces(
   response.uncork()
 }
 
-type Events = Pick<SendOptions, 'pingIntervalMs'> &
-  Pick<Answered, 'hold'> &
-  Required<Pick<Answer, 'status' | 'headers' | 'events' | 'ping'>>
-
 async function sendEvents(
   response: ServerResponse,
-  { status, headers, events, ping, pingIntervalMs, hold }: Events,
+  {
+    status,
+    headers,
+    events,
+    ping = () => comment,
+  }: Required<Pick<Answer, 'headers' | 'events'>> & Answer,
+  hold: Hold,
+  pingIntervalMs: number,
 ): Promise<void> {
   headers['content-type'] = 'text/event-stream; charset=utf-8'
   headers['cache-control'] = 'no-cache, no-transform'
@@ -183,12 +182,6 @@ async function sendEvents(
 /** A client that reads nothing for this long is disconnected, also when memory is not short. */
 const idleTimeoutMs = 60_000
 
-type Streamed = Pick<Answered, 'hold' | 'ending'> & {
-  status: number
-  headers: Record<string, string>
-  stream: AsyncIterable<string>
-}
-
 /**
  * Writes an answer piece by piece, each after the client has read the previous one; the stream stops
  * when the client disconnects. An error before the first piece is answered like any other error. A
@@ -197,7 +190,9 @@ type Streamed = Pick<Answered, 'hold' | 'ending'> & {
  */
 async function sendStream(
   response: ServerResponse,
-  { status, headers, stream, hold, ending: { signal } }: Streamed,
+  { status, headers, stream }: Required<Pick<Answer, 'status' | 'headers' | 'stream'>>,
+  hold: Hold,
+  { signal }: AbortController,
 ): Promise<void> {
   const pieces = stream[Symbol.asyncIterator]()
   const cut = () => void response.destroy()
