@@ -3,9 +3,11 @@ import type {
   ChatAnswer,
   ChatCompletion,
   ChatRequest,
+  ChatStream,
   ChatTurn,
 } from '../../core/chat/chat.ts'
 import { estimateAnswer } from '../../core/chat/estimate.ts'
+import { joinPieces } from '../../bytes/pieces.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/money/price.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
@@ -17,15 +19,18 @@ import {
   readRest,
   receive,
   wholeReader,
+  type OpenAnswer,
 } from '../transport/upstream.ts'
 import { membersOf, type Members } from '../../core/any-json.ts'
 import { inlineImages, needsInlining } from '../../core/chat/pictures.ts'
+import type { StreamLimits } from '../transport/endpoint.ts'
+import { assertEvents, eventTooLarge } from '../wire/event-source.ts'
+import { forwardedStream, toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
 import { tokensMaxOf, withTier } from '../wire/token-count.ts'
 import { assembledAnswer } from './assembled-answer.ts'
 import { writeChat } from './chat-request.ts'
 import { plainDialect, type OpenAiEndpoint } from './dialect.ts'
 import { eventLane, type Reading } from './event-lane.ts'
-import { beginsEvent, startStream } from './event-stream.ts'
 import { bodyFailure, readFailure, type ErrorReading } from './failure.ts'
 import { readMembers } from './members.ts'
 import { repairAnswer } from './repair-answer.ts'
@@ -75,9 +80,7 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
         stream: async (turn) => {
           const answer = await open(endpoint, await requestOf(turn), turn)
           if (answer.head.status === 200) {
-            const how = readingFor(turn.createdSeconds)
-            const readWhole = (bytes: Buffer) => readCompletion(bytes, how)
-            return startStream(answer, { ...how, limits, readWhole })
+            return startStream(answer, limits, readingFor(turn.createdSeconds))
           }
           return readRest(answer, readFailure(answer.head, reading), limits.endTimeoutMs)
         },
@@ -135,4 +138,90 @@ function estimateUsage(request: ChatRequest, { choices }: ChatCompletion): Usage
     request,
     choices.map(({ message }) => message),
   )
+}
+
+/**
+ * The stream of an OpenAI-shaped upstream. Resolves at the first event with content. Rejects with a
+ * ProviderFailure if the first event is an error or no event arrives.
+ */
+export function startStream(
+  answer: OpenAnswer,
+  limits: StreamLimits,
+  how: Reading,
+): Promise<ChatStream> {
+  const beginning = answer.peek()?.subarray(0, sniffedBytes) ?? nothing
+  if (!beginsEvent(beginning)) {
+    if (isJson(beginning)) return forwardedStream(answer, limits, wholeAnswer(limits, how))
+    assertEvents(answer)
+  }
+  return forwardedStream(answer, limits, eventLane(how))
+}
+
+/** Whether a body begins like JSON; the media type is not reliable. */
+function isJson(beginning: Buffer): boolean {
+  return /^\s*[{[]/.test(beginning.toString())
+}
+
+/** Whether a body is an event stream, by its first bytes. */
+function beginsEvent(body: Buffer): boolean {
+  return /^\uFEFF?\s*(?:data|event|id|retry)?:/.test(body.toString('utf8', 0, sniffedBytes))
+}
+
+/** The first bytes of an answer, which show its format. */
+const sniffedBytes = 64
+
+const nothing = Buffer.alloc(0)
+
+/** Converts a complete answer to events. */
+function wholeAnswer(limits: StreamLimits, how: Reading): StreamReader {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  let answer: ChatAnswer | undefined
+  let failure: ProviderFailure | undefined
+  return {
+    push: (piece) => {
+      bytes += piece.length
+      if (bytes > limits.jsonBytesMax) failure ??= eventTooLarge()
+      if (failure === undefined) pieces.push(piece)
+      return undefined
+    },
+    end: () => {
+      if (failure !== undefined) return undefined
+      try {
+        answer = readCompletion(joinPieces(pieces), how)
+        return answerEvents(answer.completion)
+      } catch (thrown) {
+        failure = toFailure(thrown)
+        return undefined
+      }
+    },
+    failure: () => failure,
+    isOver: () => false,
+    finish: () => {
+      const { id, created, model } = answer!.completion
+      return { usage: answer!.usage, identity: { id, created, model } }
+    },
+    usageSoFar: () => answer?.usage,
+  }
+}
+
+/** Converts a complete answer to stream events, for an upstream that ignores `stream: true`. */
+function answerEvents({ choices, object: _object, ...answer }: ChatCompletion): Buffer {
+  const chunk = (choice: object) => {
+    const whole = { ...answer, object: 'chat.completion.chunk', choices: [choice] }
+    return `data: ${JSON.stringify(whole)}\n\n`
+  }
+  const events = choices.flatMap(({ index, message, logprobs, finish_reason: reason }) => {
+    const { tool_calls: calls, refusal, ...said } = message
+    const delta = {
+      ...said,
+      ...(refusal == null ? {} : { refusal }),
+      ...(calls && { tool_calls: calls.map((call, place) => ({ index: place, ...call })) }),
+    }
+    return [
+      chunk({ index, delta, logprobs, finish_reason: null }),
+      chunk({ index, delta: {}, finish_reason: reason }),
+    ]
+  })
+  return Buffer.from(events.join(''))
 }
