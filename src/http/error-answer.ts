@@ -1,9 +1,12 @@
 import type { IncomingMessage } from 'node:http'
+import { operations, type ErrorForm, type OperationId } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
 import { isOutcomeUnknown, ProviderFailure } from '../core/failure.ts'
 import type { Answer } from './answer.ts'
 import { progressHeaders } from './receipt-headers.ts'
+
+type Schemas = components['schemas']
 
 /** Formats an error as clients of a path expect it. */
 export type ErrorAnswer = (
@@ -39,10 +42,7 @@ export function errorAnswer(
 }
 
 /** The body of an error in the `rest` protocol (docs/behaviour.md#errors). */
-export function errorBody(
-  error: GatewayError,
-  requestId: string,
-): components['schemas']['ErrorResponse'] {
+export function errorBody(error: GatewayError, requestId: string): Schemas['ErrorResponse'] {
   const { message, type, param, code } = error
   const { budget } = error.progress
   const body = { message, type, param, code, request_id: requestId }
@@ -82,4 +82,101 @@ export function errorHeaders(
   // The protocol that is needed instead (RFC 9110 section 15.5.22).
   if (status === 426) Object.assign(headers, { upgrade: 'HTTP/1.1', connection: 'upgrade' })
   return headers
+}
+
+/** Anthropic's statuses where they differ: 529 is an overload, and a retired model is not found. */
+const statuses: Readonly<Record<number, number>> = { 410: 404, 503: 529 }
+/** Anthropic's types by the status of the error (docs/messages.md#errors). */
+const types: Readonly<Record<number, Schemas['MessageErrorType']>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  408: 'timeout_error',
+  409: 'conflict_error',
+  410: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  431: 'request_too_large',
+  500: 'api_error',
+  502: 'api_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+}
+
+/** The answer to an error in the form of Anthropic's Messages API. */
+export function messageErrorAnswer(
+  error: GatewayError,
+  { requestId }: Pick<Parameters<ErrorAnswer>[1], 'requestId'>,
+): Answer {
+  return {
+    status: statuses[error.status] ?? error.status,
+    headers: { 'request-id': requestId, ...errorHeaders(error) },
+    json: messageErrorBody(error, requestId),
+  }
+}
+
+/** The body of an error in the form of Anthropic's Messages API. */
+export function messageErrorBody(
+  { message, param, code, status }: GatewayError,
+  requestId: string,
+): Schemas['MessageErrorResponse'] {
+  const type = types[status] ?? 'invalid_request_error'
+  // Clients show only the message, so it must name the parameter.
+  const isNamed = param === null || message.includes(param) || code === 'context_length_exceeded'
+  return {
+    type: 'error',
+    error: {
+      type,
+      message: isNamed ? message : `${param}: ${message}`,
+      details: { error_code: code, param },
+    },
+    request_id: requestId,
+  }
+}
+
+/** Paths of Anthropic's API, also those that the gateway does not have. */
+const messagesPlaces = /^\/v1\/messages\//
+
+/** The forms of errors that need no other part of the gateway. */
+const own = { rest: errorAnswer, messages: messageErrorAnswer }
+
+const ofOwnForm = operations.filter(({ errorForm }) => errorForm !== 'rest')
+const pathsOfOwnForm: ReadonlyMap<string, ErrorForm> = new Map(
+  ofOwnForm.flatMap(({ path, alsoAt: more, errorForm }) =>
+    [path, ...more].map((one) => [one, errorForm] as const),
+  ),
+)
+/** The prefixes of paths with parameters. */
+const startsOfOwnForm = ofOwnForm
+  .filter(({ path }) => path.includes('{'))
+  .map(({ path, errorForm }) => ({ start: path.split('{', 1)[0]!, errorForm }))
+
+/** Paths where OAuth clients look: also an unknown one there has an error in OAuth's format. */
+const oauthPlaces = /^\/(?:oauth\/|\.well-known\/(?:oauth|openid)-)/
+
+/**
+ * Finds the error format of a path by its operations in the contract; for an unknown path, `oauth`,
+ * `messages` or `rest`. `isForMessages` finds clients of the Messages API, which get its form instead of `rest`.
+ */
+export function errorAnswersByPath(
+  others: Record<Exclude<ErrorForm, keyof typeof own>, ErrorAnswer>,
+  isForMessages: (request: IncomingMessage) => boolean,
+): (path: string) => ErrorAnswer {
+  const rest: ErrorAnswer = (error, refused) =>
+    own[isForMessages(refused.request) ? 'messages' : 'rest'](error, refused)
+  const answers: Record<ErrorForm, ErrorAnswer> = { ...own, rest, ...others }
+  return (path) => {
+    const known = pathsOfOwnForm.get(path.replace(/\/$/, ''))
+    const began = startsOfOwnForm.find(({ start }) => path.startsWith(start))
+    const unknown = messagesPlaces.test(path) ? 'messages' : 'rest'
+    const elsewhere = oauthPlaces.test(path) ? 'oauth' : unknown
+    return answers[known ?? began?.errorForm ?? elsewhere]
+  }
+}
+
+/** The form of the errors of an operation that accepts idempotency keys. */
+export function errorAnswerOf(id: OperationId): typeof errorAnswer {
+  const form = operations.find((operation) => operation.id === id)?.errorForm
+  return form === 'messages' ? own.messages : own.rest
 }

@@ -15,7 +15,7 @@ import {
   type KeptAnswer,
 } from '../core/recall/idempotency.ts'
 import type { Answer } from './answer.ts'
-import { errorAnswerOf } from './error-forms.ts'
+import { errorAnswerOf } from './error-answer.ts'
 import { contextOf, type Operation, type OperationCall } from './operation.ts'
 
 /** The request header of an idempotency key, in lower case. */

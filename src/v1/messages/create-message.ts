@@ -11,7 +11,7 @@ import { withNames } from '../../core/model.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { Answer } from '../../http/answer.ts'
-import { messageErrorBody } from '../../http/message-error.ts'
+import { messageErrorBody } from '../../http/error-answer.ts'
 import { contextOf, type Operation, type OperationCall } from '../../http/operation.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
 import {
