@@ -7,6 +7,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { parse, stringify } from 'yaml'
+import { chatMembersFile } from './generate/chat-members.ts'
 import { checkedSchema, checkFiles } from './generate/checks.ts'
 import {
   banner,
@@ -42,6 +43,7 @@ export async function generate(): Promise<Record<string, Files>> {
     'client-values.ts': clientValues(document),
     'operations.ts': operationsFile(own, operations),
     'request-parameters.ts': requestParametersFile(document),
+    'chat-members.ts': chatMembersFile(document),
     'tools.ts': toolsFile(tools),
     'tool-types.ts': await schemaTypes(
       Object.fromEntries(tools.map((tool) => [tool.name, checkedSchema(tool)])),

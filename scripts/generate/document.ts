@@ -83,6 +83,7 @@ export function resolved({ components }: Document, schema: Schema): Schema {
   return typeof reference === 'string' ? components.schemas[nameIn(reference)]! : schema
 }
 
-function nameIn(reference: string): string {
+/** The name of the schema that a reference names. */
+export function nameIn(reference: string): string {
   return reference.split('/').at(-1)!
 }
