@@ -1,4 +1,5 @@
 import { BlockList, isIP, isIPv6, SocketAddress } from 'node:net'
+import ipaddr from 'ipaddr.js'
 
 /** A set of addresses that share their first bits. */
 type Network = { address: string; family: 'ipv4' | 'ipv6'; prefixBits: number }
@@ -27,12 +28,8 @@ export function plainAddress(text: string): string | null {
 export function originOf(address: string | null): string {
   const plain = plainAddress(address ?? '') ?? ''
   if (!isIPv6(plain)) return plain
-  const [head, tail] = plain.split('::').map((text) => (text === '' ? [] : text.split(':')))
-  const zeros = Array.from(
-    { length: tail === undefined ? 0 : 8 - head!.length - tail.length },
-    () => '0',
-  )
-  return `${[...head!, ...zeros, ...(tail ?? [])].slice(0, 4).join(':')}::/64`
+  const groups = ipaddr.IPv6.parse(plain).parts.slice(0, 4)
+  return `${groups.map((group) => group.toString(16)).join(':')}::/64`
 }
 
 /**

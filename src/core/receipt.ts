@@ -154,11 +154,6 @@ export function cachedCost(mode: Mode): Cost {
   return { nanoUsd: 0, status: 'cached', pricing: free, details: { mode } }
 }
 
-/** The cost of a call that delivered nothing: zero. */
-export function noCost(mode: Mode): Cost {
-  return { nanoUsd: 0, status: 'exact', pricing: free, details: { mode } }
-}
-
 /** The cost of a call whose usage is unknown or not yet known. */
 export function unknownCost(mode: Mode): Cost {
   return { nanoUsd: null, status: 'unknown', pricing: unpriced, details: { mode } }
@@ -201,7 +196,9 @@ export function failedEnd(
   const isOpen = delivered === undefined && tries.some((one) => one.failure?.mayBeCharged)
   const last = delivered === undefined ? tries.findLast(spentOf) : undefined
   const made = delivered ?? (last && { route: last.route, ...spentOf(last)! })
-  const own = made ? costOfAnswer(call, { model: made.route.model, ...made }) : noCost(mode)
+  const own = made
+    ? costOfAnswer(call, { model: made.route.model, ...made })
+    : { ...cachedCost(mode), status: 'exact' as const }
   const known = withOtherTries(own, call, last)
   const cost = outcome === 'unknown' || isOpen ? unknownCost(mode) : known
   return { outcome, usage: undefined, ...made, cost }

@@ -1,13 +1,6 @@
 import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../error.ts'
-import {
-  makesEmbeddings,
-  makesImages,
-  type CatalogModel,
-  type Model,
-  type Problem,
-  type Warning,
-} from '../model.ts'
+import { makesEmbeddings, makesImages, type Model, type Problem, type Warning } from '../model.ts'
 import type { ChatRequest } from './chat.ts'
 import { schemaComplaint } from './json-schema.ts'
 import { orderToolResults } from './order-tool-results.ts'
@@ -117,23 +110,19 @@ function isMoreThanSpace(part: components['schemas']['ContentPart']): boolean {
   return part.type !== 'refusal' || part.refusal.trim() !== ''
 }
 
-function noEmbeddings({ id }: CatalogModel): Problem {
-  const text = `${id} makes embeddings and does not support chat. Choose a chat model`
-  const toolMessage = `${text}; list-models lists them.`
-  return { param: 'model', message: `${text}, or use /v1/embeddings.`, toolMessage }
-}
-
 /** The parts of a request that the model does not support according to the catalog. */
 export function modelProblems(request: ChatRequest, model: Model): Problem[] {
   if (model.undescribed) return []
   const { row } = model
-  if (makesEmbeddings(model)) return [noEmbeddings(row)]
+  if (makesEmbeddings(model)) {
+    const text = `${row.id} makes embeddings and does not support chat. Choose a chat model`
+    const toolMessage = `${text}; list-models lists them.`
+    return [{ param: 'model', message: `${text}, or use /v1/embeddings.`, toolMessage }]
+  }
   const problems: Problem[] = []
   if (!row.capabilities.chat || makesImages(model)) {
-    problems.push({
-      param: 'model',
-      message: `${row.id} does not support chat. Choose a chat model.`,
-    })
+    const message = `${row.id} does not support chat. Choose a chat model.`
+    problems.push({ param: 'model', message })
   }
   if (!row.capabilities.tools && (request.tools ?? []).length > 0) {
     problems.push({ param: 'tools', message: `${row.id} does not support tools.` })
@@ -182,9 +171,9 @@ function exceededLimits(request: ChatRequest, { row }: Model): ExceededLimit[] {
     const message = `${row.id} writes at most ${outputMax} tokens.`
     exceeded.push({ param, message, code: 'invalid_value', limit: 'max_output_tokens', asked })
   }
-  const tokensMin =
-    window === undefined ? 0 : Math.ceil(textLength(request) / charactersPerTokenMax)
-  if (window !== undefined && tokensMin > window) {
+  if (window === undefined) return exceeded
+  const tokensMin = Math.ceil(textLength(request) / charactersPerTokenMax)
+  if (tokensMin > window) {
     const message = `The messages are longer than the ${window} tokens that ${row.id} can read.`
     const problem = { param: 'messages', message, code: 'context_length_exceeded' } as const
     exceeded.push({ ...problem, limit: 'context_window', asked: tokensMin })
@@ -230,14 +219,10 @@ export function checkedPictures(
     }
   }
   const messages = request.messages.map((message, index) => {
+    const readPart = message.role === 'tool' ? readResult : read
     const content = Array.isArray(message.content)
       ? message.content.map((part, place) =>
-          part.type === 'image_url'
-            ? (message.role === 'tool' ? readResult : read)(
-                part,
-                `messages[${index}].content[${place}]`,
-              )
-            : part,
+          part.type === 'image_url' ? readPart(part, `messages[${index}].content[${place}]`) : part,
         )
       : message.content
     if (message.role !== 'assistant' || !message.images) return { ...message, content }

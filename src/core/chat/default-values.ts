@@ -3,33 +3,20 @@ import type { ChatRequest } from './chat.ts'
 /** Whether a field has OpenAI's default value, so that leaving it out changes nothing. */
 export function hasDefaultValue(field: string, value: unknown): boolean {
   if (value === null || value === undefined) return true
-  switch (field) {
-    case 'logprobs':
-    case 'store':
-    case 'stream':
-      return value === false
-    case 'temperature':
-    case 'top_p':
-    case 'n':
-      return value === 1
-    case 'presence_penalty':
-    case 'frequency_penalty':
-    case 'top_logprobs':
-      return value === 0
-    case 'parallel_tool_calls':
-      return value === true
-    case 'service_tier':
-      return value === 'auto' || value === 'default'
-    case 'verbosity':
-      return value === 'medium'
-    case 'modalities':
-      return Array.isArray(value) && value.every((modality) => modality === 'text')
-    case 'response_format':
-      return typeof value === 'object' && 'type' in value && value.type === 'text'
-    default:
-      return isEmptyField(field, value)
-  }
+  if (defaults.has(field)) return defaults.get(field) === value
+  if (field === 'service_tier') return value === 'auto' || value === 'default'
+  if (field === 'modalities') return Array.isArray(value) && value.every((one) => one === 'text')
+  if (field !== 'response_format') return isEmptyField(field, value)
+  return typeof value === 'object' && 'type' in value && value.type === 'text'
 }
+
+const defaults: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ...['logprobs', 'store', 'stream'].map((field) => [field, false] as const),
+  ...['temperature', 'top_p', 'n'].map((field) => [field, 1] as const),
+  ...['presence_penalty', 'frequency_penalty', 'top_logprobs'].map((field) => [field, 0] as const),
+  ['parallel_tool_calls', true],
+  ['verbosity', 'medium'],
+])
 
 /** Fields that clients send empty instead of leaving them out. */
 const mayBeEmpty: ReadonlySet<string> = new Set([

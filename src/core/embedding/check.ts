@@ -85,25 +85,22 @@ function dimensionProblems(
 ): Problem[] {
   const { id, embedding } = model.row
   if (dimensions === undefined) return []
-  const param = 'dimensions'
+  const problem = (code: Problem['code'], message: string) => [
+    { param: 'dimensions', message, code },
+  ]
   if (embedding === undefined) {
     if (provider.embedding?.takes.dimensions === true) return []
-    const message = `${provider.id} has no parameter for the length of vectors. Leave 'dimensions' out.`
-    return [{ param, message, code: 'unsupported_parameter' }]
+    const text = `${provider.id} has no parameter for the length of vectors. Leave 'dimensions' out.`
+    return problem('unsupported_parameter', text)
   }
   const { dimensions: usual, dimension_choices: choices } = embedding
+  const { dimensions_min: least = 1, dimensions_max: most = usual } = embedding
   if (!isVariable(embedding)) {
     if (dimensions === usual) return []
-    const message = `The vectors of ${id} always have ${usual} dimensions. Leave 'dimensions' out.`
-    return [{ param, message, code: 'unsupported_parameter' }]
+    const text = `The vectors of ${id} always have ${usual} dimensions. Leave 'dimensions' out.`
+    return problem('unsupported_parameter', text)
   }
-  if (choices !== undefined) {
-    if (choices.includes(dimensions)) return []
-    const message = `'dimensions' of ${id} must be one of: ${choices.join(', ')}; it is ${dimensions}.`
-    return [{ param, message, code: 'invalid_value' }]
-  }
-  const { dimensions_min: least = 1, dimensions_max: most = usual } = embedding
-  if (dimensions >= least && dimensions <= most) return []
-  const message = `'dimensions' of ${id} must be from ${least} to ${most}; it is ${dimensions}.`
-  return [{ param, message, code: 'invalid_value' }]
+  if (choices?.includes(dimensions) ?? (dimensions >= least && dimensions <= most)) return []
+  const works = choices ? `one of: ${choices.join(', ')}` : `from ${least} to ${most}`
+  return problem('invalid_value', `'dimensions' of ${id} must be ${works}; it is ${dimensions}.`)
 }

@@ -72,15 +72,15 @@ export async function runEmbedding({
 
 /** Splits inputs so that each of the routes takes each part in one call. */
 function partsOf(inputs: EmbeddingInputs, routes: readonly Route[]): EmbeddingInputs[] {
-  const limits = routes.map(
-    ({ model: { row }, provider }) =>
-      row.embedding ?? {
-        inputs_per_call_max: adapterOf(provider).inputsPerCall,
-        tokens_per_call_max: undefined,
-      },
+  const inputsMax = Math.min(
+    ...routes.map(
+      ({ model: { row }, provider }) =>
+        row.embedding?.inputs_per_call_max ?? adapterOf(provider).inputsPerCall,
+    ),
   )
-  const inputsMax = Math.min(...limits.map((one) => one.inputs_per_call_max))
-  const tokensMax = Math.min(...limits.map((one) => one.tokens_per_call_max ?? Infinity))
+  const tokensMax = Math.min(
+    ...routes.map(({ model: { row } }) => row.embedding?.tokens_per_call_max ?? Infinity),
+  )
   const tokens = tokensMax === Infinity ? undefined : upperTokens(inputs)
   const parts: EmbeddingInputs[] = []
   let start = 0
@@ -137,25 +137,18 @@ function failureOf(
     return new ProviderFailure('malformed', "The provider's vectors have different lengths.")
   }
   const length = bytes / numberBytes
-  if (length !== (known.length ?? length)) return otherLength(length, { request, known, route })
+  if (length !== (known.length ?? length)) {
+    const text = `The model made vectors of ${length} dimensions, not of ${known.length}.`
+    if (request.dimensions === undefined || !route.model.undescribed)
+      return new ProviderFailure('malformed', text)
+    // A server with unknown abilities has ignored the parameter.
+    const options = { param: 'dimensions', code: 'unsupported_parameter' } as const
+    return new ProviderFailure('rejected', `${text} Leave 'dimensions' out.`, options)
+  }
   if (known.bytes + vectors.length * bytes > vectorBytesMax) {
     return new ProviderFailure('too_large', 'The vectors are too large. Send fewer texts at once.')
   }
   return undefined
-}
-
-function otherLength(
-  length: number,
-  { request, known, route }: Pick<Part, 'request' | 'known' | 'route'>,
-): ProviderFailure {
-  const text = `The model made vectors of ${length} dimensions, not of ${known.length}.`
-  // A server with unknown abilities has ignored the parameter.
-  return request.dimensions !== undefined && route.model.undescribed
-    ? new ProviderFailure('rejected', `${text} Leave 'dimensions' out.`, {
-        param: 'dimensions',
-        code: 'unsupported_parameter',
-      })
-    : new ProviderFailure('malformed', text)
 }
 
 /** The adapter of a provider; `checkEmbedding` has excluded those without one. */

@@ -16,9 +16,6 @@ export function upperEmbeddingUsage(inputs: EmbeddingInputs): (model: Model) => 
   return ({ row: { context_window: window = Infinity } }) => ({
     inputTokens: tokens.reduce((sum, count) => sum + Math.min(count, window), 0),
     outputTokens: 0,
-    hasAudioInput: false,
-    hasImageInput: false,
-    hasAudioOutput: false,
     images: 0,
   })
 }

@@ -83,10 +83,8 @@ async function reserveMemory(options: Options): Promise<void> {
     return request.n * Math.max(made, copies * delivered)
   }
   try {
-    await call.context.hold.reserve(
-      Math.max(...selection.routes.map(bytesOf)),
-      call.deadline.signal,
-    )
+    const bytes = Math.max(...selection.routes.map(bytesOf))
+    await call.context.hold.reserve(bytes, call.deadline.signal)
   } catch (error) {
     const isEnded = error instanceof ProviderFailure && error.kind !== 'timeout'
     throw isEnded ? error : memoryError('process')
@@ -130,13 +128,11 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const merged = merge(values.map((one) => one.result))
   const result = { ...requestedSettings(request, plan), ...merged }
   const { pictures, usage = noUsage } = result
+  const referenceImages = request.sources.length * answers.length
   return {
     route,
     usage: { ...usage, images: pictures.length },
-    picture: {
-      ...traits(plan, value.first),
-      referenceImages: request.sources.length * answers.length,
-    },
+    picture: { ...traits(plan, value.first), referenceImages },
     result,
     bytes: pictures.reduce((sum, { base64 }) => sum + piecesLength(base64), 0),
     warnings: [
@@ -268,6 +264,4 @@ function lostCredentials(
 }
 
 /** The adapter of a route; `imageWork` has excluded the routes without an image adapter. */
-function adapterOf({ provider }: Route): ImageAdapter {
-  return provider.image!
-}
+const adapterOf = ({ provider }: Route): ImageAdapter => provider.image!

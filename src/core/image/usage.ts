@@ -27,15 +27,9 @@ export function upperImageUsage(
   return {
     inputTokens: n * (overheadTokens + Buffer.byteLength(prompt) + sources * pictureTokens),
     outputTokens: n * (row.max_output_tokens ?? row.context_window ?? Infinity),
-    hasAudioInput: false,
     hasImageInput: sources > 0,
-    hasAudioOutput: false,
     images: n,
-    picture: {
-      pixels: width * height,
-      ...plannedTraits(plan),
-      referenceImages: n * sources,
-    },
+    picture: { pixels: width * height, ...plannedTraits(plan), referenceImages: n * sources },
   }
 }
 

@@ -19,12 +19,7 @@ export function moderationWork(
     prompt: () => promptOf(input),
     demand: { images: 0, tokens: () => ({ certain: 0, assumed: 0 }) },
     check: checkModeration,
-    upperUsage: () => ({
-      ...noUsage,
-      hasAudioInput: false,
-      hasImageInput: false,
-      hasAudioOutput: false,
-    }),
+    upperUsage: () => noUsage,
     canonical: () => request,
     isShared: true,
     make: async (call, selection) => {
@@ -32,15 +27,9 @@ export function moderationWork(
         // `checkModeration` has excluded providers without an adapter.
         target.provider.moderation!.moderate({ input, target, turn }),
       )
-      const { results, servedModel } = value
-      return {
-        route,
-        usage: noUsage,
-        result: { results },
-        bytes: results.length * resultBytes,
-        warnings: [],
-        ...(servedModel === undefined ? {} : { servedModel }),
-      }
+      const { results, ...served } = value
+      const bytes = results.length * resultBytes
+      return { route, usage: noUsage, result: { results }, bytes, warnings: [], ...served }
     },
     deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),
     replay: ({ result, usage }, receipt) => {

@@ -1,4 +1,5 @@
 import type { components } from '../../../generated/types.ts'
+import { given } from '../given.ts'
 
 type Schemas = components['schemas']
 /**
@@ -131,10 +132,8 @@ export function readPrices({ pricing, price_changes: changes = [], doubtful }: P
   return {
     perImage: (pricing.per_image ?? []).map((row) => ({
       nanoUsd: Number(nanoUsd(row.usd)),
-      ...(row.size_class === undefined ? {} : { sizeClass: row.size_class }),
-      ...(row.quality === undefined ? {} : { quality: row.quality }),
-      ...(row.size === undefined ? {} : { size: row.size }),
-      ...(row.pixels_max === undefined ? {} : { pixelsMax: row.pixels_max }),
+      ...given({ sizeClass: row.size_class, quality: row.quality, size: row.size }),
+      ...given({ pixelsMax: row.pixels_max }),
     })),
     perImageIsEstimate: pricing.per_image_is_estimate ?? false,
     referenceImageNanoUsd: Number(nanoUsd(pricing.reference_image_usd ?? '0')),
@@ -144,12 +143,10 @@ export function readPrices({ pricing, price_changes: changes = [], doubtful }: P
       return tokens === null ? [] : [{ inputTokensAbove: tier.input_tokens_above, tokens }]
     }),
     serviceTiers: new Map(
-      (pricing.service_tiers ?? []).map(
-        ({ service_tier: name, multiplier, input_tokens_max: most = Infinity }) => [
-          name,
-          { multiplier: nanoUsd(multiplier), inputTokensMax: most },
-        ],
-      ),
+      (pricing.service_tiers ?? []).map((tier) => {
+        const inputTokensMax = tier.input_tokens_max ?? Infinity
+        return [tier.service_tier, { multiplier: nanoUsd(tier.multiplier), inputTokensMax }]
+      }),
     ),
     offPeak: readOffPeak(pricing.off_peak),
     webSearch: pricing.web_search && {
@@ -159,7 +156,7 @@ export function readPrices({ pricing, price_changes: changes = [], doubtful }: P
     isDoubtful,
     changes: changes.map(({ from, pricing: changed }) => ({
       fromMs: Date.parse(from),
-      prices: readPrices({ pricing: changed, ...(doubtful === undefined ? {} : { doubtful }) }),
+      prices: readPrices({ pricing: changed, ...given({ doubtful }) }),
     })),
   }
 }
@@ -167,8 +164,6 @@ export function readPrices({ pricing, price_changes: changes = [], doubtful }: P
 function readTokenPrices(pricing: Schemas['ModelPricing']): TokenPrices | null {
   const read = (price: string | undefined) => (price === undefined ? null : nanoUsd(price))
   const input = read(pricing.input_per_million_tokens)
-  const output = read(pricing.output_per_million_tokens)
-  const imageOutput = read(pricing.image_output_per_million_tokens)
   if (input === null) return null
   return {
     input,
@@ -176,9 +171,9 @@ function readTokenPrices(pricing: Schemas['ModelPricing']): TokenPrices | null {
     cacheWrite: read(pricing.cache_write_per_million_tokens),
     audioInput: read(pricing.audio_input_per_million_tokens),
     imageInput: read(pricing.image_input_per_million_tokens),
-    output,
+    output: read(pricing.output_per_million_tokens),
     thinkingOutput: read(pricing.thinking_output_per_million_tokens),
-    imageOutput,
+    imageOutput: read(pricing.image_output_per_million_tokens),
     audioOutput: read(pricing.audio_output_per_million_tokens),
   }
 }

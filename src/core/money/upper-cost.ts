@@ -24,10 +24,10 @@ export type UpperUsage = {
   inputTokens: number
   outputTokens: number
   /** Whether the input may contain sound, or pictures. */
-  hasAudioInput: boolean
-  hasImageInput: boolean
+  hasAudioInput?: boolean
+  hasImageInput?: boolean
   /** Whether the output may contain sound. */
-  hasAudioOutput: boolean
+  hasAudioOutput?: boolean
   images: number
   /** Traits of the pictures that are known in advance. */
   picture?: PictureTraits
