@@ -95,9 +95,7 @@ export function selectRoutes(options: SelectionOptions): Selection {
   const problems: Problem[] = strict ? warnings.map(asProblem) : []
   const isRefused = problems.length > 0
   const admits: Selection['admits'] = (_route, readiness) => {
-    const found = strict
-      ? [...readiness.problems, ...readiness.warnings.map(asProblem)]
-      : readiness.problems
+    const found = [...readiness.problems, ...(strict ? readiness.warnings.map(asProblem) : [])]
     for (const problem of found) problems.push(problem)
     return found.length === 0
   }

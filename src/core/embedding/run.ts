@@ -3,7 +3,7 @@ import type { Whole } from '../receipt.ts'
 import { afterSpending, ProviderFailure } from '../failure.ts'
 import { addUsage, type Usage } from '../money/price.ts'
 import type { Try } from '../resilience/failover.ts'
-import { runParts } from '../resilience/parts.ts'
+import { deadlineOfSiblings, runParts } from '../resilience/parts.ts'
 import type { Route, Selection } from '../route.ts'
 import type { Turn } from '../turn.ts'
 import { dimensionsFor, takesUser } from './check.ts'
@@ -30,17 +30,10 @@ type Made = EmbeddingResult & { usage: Usage; servedModel?: string | undefined }
  * the model, and returns them in the order of the inputs. It never fails over to another model, whose
  * vectors cannot be compared.
  */
-export async function runEmbedding({
-  request,
-  call,
-  selection,
-}: Options): Promise<Whole<EmbeddingResult>> {
-  const siblings = new AbortController()
-  const signal = AbortSignal.any([call.deadline.signal, siblings.signal])
-  const deadline = { ...call.deadline, signal }
+export async function runEmbedding(options: Options): Promise<Whole<EmbeddingResult>> {
+  const { request, call, selection } = options
+  const { deadline, onFailure } = deadlineOfSiblings(call.deadline)
   const answers: { route: Route; value: Made; made: Try }[] = []
-  const onFailure = (cause: unknown) =>
-    siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause }))
   const parts = partsOf(request.inputs, selection.routes)
   const known = { bytes: 0, length: request.dimensions }
   try {

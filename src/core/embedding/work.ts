@@ -31,10 +31,12 @@ export function embeddingWork(
       return { ...made, warnings: checkEmbedding(request, made.route).warnings }
     },
     deliver: (made, delivery) => deliverWhole(made, delivery, packed),
-    replay: ({ result, usage }, receipt) => {
-      // Only `deliver` writes under the cache key of a request for embeddings.
-      return { result: unpacked(result as Packed), usage, receipt }
-    },
+    // Only `deliver` writes under the cache key of a request for embeddings.
+    replay: ({ result, usage }, receipt) => ({
+      result: unpacked(result as Packed),
+      usage,
+      receipt,
+    }),
   }
 }
 

@@ -195,7 +195,7 @@ type Split<T> = {
   /** The answers in order, added as they arrive. */
   answers: T[]
   /** Called with the first failure. */
-  onFailure?: (error: unknown) => void
+  onFailure?: ((error: unknown) => void) | undefined
 }
 
 /**

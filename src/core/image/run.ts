@@ -2,6 +2,7 @@ import { piecesLength } from '../../bytes/pieces.ts'
 import { tryRoutes, type Call } from '../call.ts'
 import type { Whole } from '../receipt.ts'
 import type { Try } from '../resilience/failover.ts'
+import { deadlineOfSiblings } from '../resilience/parts.ts'
 import { afterSpending, ProviderFailure, mostRelevantFailure, UnknownOutcome } from '../failure.ts'
 import { given } from '../given.ts'
 import { memoryError } from '../error.ts'
@@ -103,7 +104,8 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const first = selection.routes[0]!
   const perCall = picturesPerCall(adapterOf(first), first, planOf(first))
   const calls = Math.ceil(request.n / perCall)
-  const { deadline, onFailure }: Siblings = calls === 1 ? call : deadlineOfSiblings(call)
+  const own = { deadline: call.deadline, onFailure: undefined }
+  const { deadline, onFailure } = calls === 1 ? own : deadlineOfSiblings(call.deadline)
   const answers: { route: Route; value: Made; made: Try }[] = []
   const split = { n: request.n, perCall, concurrency, answers, onFailure }
   // A fallback route that makes fewer pictures per call shares the concurrency among the calls.
@@ -141,17 +143,6 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
       ...lostCredentials(request, values),
     ],
   }
-}
-
-type Siblings = Pick<Call, 'deadline'> & { onFailure?: (cause: unknown) => void }
-
-/** The deadline of several calls, and the function that ends it when one of them fails. */
-function deadlineOfSiblings({ deadline }: Pick<Call, 'deadline'>): Siblings {
-  const siblings = new AbortController()
-  const signal = AbortSignal.any([deadline.signal, siblings.signal])
-  const onFailure = (cause: unknown) =>
-    siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause }))
-  return { deadline: { ...deadline, signal }, onFailure }
 }
 
 type Part = Pick<ImageCall, 'count' | 'index' | 'turn'>

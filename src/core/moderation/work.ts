@@ -32,10 +32,12 @@ export function moderationWork(
       return { route, usage: noUsage, result: { results }, bytes, warnings: [], ...served }
     },
     deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),
-    replay: ({ result, usage }, receipt) => {
-      // Only `deliver` writes under the cache key of a moderation.
-      return { result: result as ModerationResult, usage, receipt }
-    },
+    // Only `deliver` writes under the cache key of a moderation.
+    replay: ({ result, usage }, receipt) => ({
+      result: result as ModerationResult,
+      usage,
+      receipt,
+    }),
   }
 }
 

@@ -1,3 +1,6 @@
+import { ProviderFailure } from '../failure.ts'
+import type { Deadline } from './deadline.ts'
+
 type Running<Part, T> = {
   parts: readonly Part[]
   concurrency: number
@@ -5,6 +8,15 @@ type Running<Part, T> = {
   answers: T[]
   /** Called with the first failure. */
   onFailure?: ((error: unknown) => void) | undefined
+}
+
+/** The deadline of several calls, and the function that ends all of them when one fails. */
+export function deadlineOfSiblings(deadline: Deadline) {
+  const siblings = new AbortController()
+  const signal = AbortSignal.any([deadline.signal, siblings.signal])
+  const onFailure = (cause: unknown) =>
+    siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause }))
+  return { deadline: { ...deadline, signal }, onFailure }
 }
 
 /**
