@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import ts from 'typescript'
 import { parse } from 'yaml'
 import { readCatalogRows } from '../src/catalog/catalog.ts'
+import { GatewayError, type ErrorCode } from '../src/core/error.ts'
 import { settingsTable } from '../src/settings/settings-table.ts'
 import { contract } from './support/contract.ts'
 
@@ -61,35 +62,31 @@ describe('the examples in comments', () => {
   })
 })
 
-describe('the walk of one request', () => {
+describe('the page on the architecture', () => {
   const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
-  const walk = /## The walk of one request\n([\s\S]*?)\n## /.exec(page)![1]!
-  const rows = walk.split('\n').filter((line) => line.startsWith('| `'))
+  const [, tree = ''] = /## The life of a request\n[\s\S]*?```\n([\s\S]*?)```/.exec(page)!
 
-  it('passes files that are there', () => {
-    const wrong = [...rows, ...walk.split('\n\n').slice(-1)].flatMap((row) => {
-      const names = [...row.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
-      const folders = ['', ...names.filter((name) => name.endsWith('/'))]
-      return names.filter(
-        (name) =>
-          !name.endsWith('/') &&
-          !folders.some((folder) => existsSync(join(root, 'src', folder, `${name}.ts`))),
-      )
-    })
-    expect(rows.length).to.be.greaterThan(10)
+  it('walks through files that exist', () => {
+    const names = [...tree.matchAll(/\b(?:http|core|accounts|mcp|v1)\/[a-z/-]+[a-z]/g)].map(
+      ([n]) => n,
+    )
+    const wrong = names.filter((name) => !existsSync(join(root, `src/${name}.ts`)))
+    expect(names.length).to.be.greaterThan(15)
     expect(wrong).to.deep.equal([])
   })
 
-  it('enters no folder a third time', () => {
-    for (const table of walk.split(/\n\n(?=\|)/)) {
-      const entered = table.split('\n').flatMap((line) => {
-        const [, first = ''] = /^\| (`[^|]+) \|/.exec(line) ?? []
-        return [...first.matchAll(/`([^`]+\/)`/g)].map(([, folder = '']) => folder)
-      })
-      for (const folder of entered) {
-        expect(entered.filter((one) => one === folder).length, folder).to.be.at.most(2)
-      }
-    }
+  it('leaves a request with the status of each code', () => {
+    const exits = [...tree.matchAll(/(\d{3}) ([a-z]+_?[a-z_]*(?:, [a-z]+_[a-z_]*)*)/g)].flatMap(
+      ([, status, codes = '']) => codes.split(', ').map((code) => `${status} ${code}`),
+    )
+    // A request that is too slow, and headers that are too large, have a status of their own.
+    const own = ['408 timeout', '431 request_too_large', '200 with']
+    const wrong = exits.filter((exit) => {
+      const code = exit.slice(4) as ErrorCode
+      return !own.includes(exit) && `${new GatewayError(code, '').status} ${code}` !== exit
+    })
+    expect(exits.length).to.be.greaterThan(40)
+    expect(wrong).to.deep.equal([])
   })
 })
 

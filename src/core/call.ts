@@ -219,7 +219,7 @@ function record(call: Call, end: CallEnd): Promise<void> {
   return call.recorded
 }
 
-/** The steps of a call that depend on its modality (ARCHITECTURE.md#the-sequence-of-a-call). */
+/** The steps of a call that depend on its modality (ARCHITECTURE.md#the-life-of-a-request). */
 export type Work<Made, Answer> = {
   modality: Modality
   /** The models that may answer, in order. */

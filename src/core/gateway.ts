@@ -107,7 +107,7 @@ export type Gateway = ReadParts & {
   quoteEmbedding(inputs: CallInputs<EmbeddingRequest>, context: CallContext): Promise<Quotes>
 }
 
-/** The sequence of every call, for all APIs (ARCHITECTURE.md#the-sequence-of-a-call). */
+/** The sequence of every call, for all APIs (ARCHITECTURE.md#the-life-of-a-request). */
 export function createGateway(parts: GatewayParts): Gateway {
   const { chatTimeoutMs, imageTimeoutMs } = parts.limits
   const imageWorkOf = (inputs: ImageInputs) =>
