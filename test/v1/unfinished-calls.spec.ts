@@ -62,13 +62,18 @@ const pictureNanoUsd = 40_000_000
 
 describe('a call that ends early or fails', () => {
   let own: OwnEndpoint
+  let accountId: string
   let key: string
+  before(async () => {
+    own = await startOwnEndpoint({ file, bounds: { keyCacheMs: 0, circuitFailuresMax: Infinity } })
+  })
   beforeEach(async () => {
-    own = await startOwnEndpoint({ file, bounds: { keyCacheMs: 0 } })
-    key = await own.gateway.createKey('live')
+    // An account for each test parts their rows and cached responses.
+    accountId = await own.gateway.createAccount()
+    key = await own.gateway.createKey('live', { accountId })
     await setBudgetOfKey(own.gateway, key, { nanoUsd: nanoPerUsd, period: 'total' })
   })
-  afterEach(() => own.stop())
+  after(() => own.stop())
 
   const send = (subject: Subject, { signal }: Partial<AbortController> = {}, more: object = {}) => {
     const { path, body } = subjects[subject]
@@ -83,9 +88,13 @@ describe('a call that ends early or fails', () => {
   }
   const isAsked = (count: number) =>
     until(`${count} are asked`, () => own.upstream.requests.length === count)
+  const rows = async () => {
+    const all = await own.gateway.usage()
+    return all.filter(({ account_id }) => account_id === accountId)
+  }
   const rowsUntil = async (count: number) => {
-    await until(`${count} rows`, async () => (await own.gateway.usage()).length >= count)
-    return own.gateway.usage()
+    await until(`${count} rows`, async () => (await rows()).length >= count)
+    return rows()
   }
   /** Makes the vendor answer when the returned function is called. */
   const answerLater = (answer: ScriptedAnswer) => {
@@ -197,7 +206,7 @@ describe('a call that ends early or fails', () => {
     more?: { body?: object; calls?: number },
   ]
   /** A provider's answer and the resulting cost of the call. */
-  const rows: Row[] = [
+  const failures: Row[] = [
     ['a refusal', all, refusal, 'exact', 0],
     ['a broken answer', all, { body: '{"data":' }, 'unknown', null],
     ['an answer that is cut off', all, cutOff, 'unknown', null],
@@ -256,7 +265,7 @@ describe('a call that ends early or fails', () => {
       { body: { n: 4 }, calls: 4 },
     ],
   ]
-  for (const [name, subjects, answer, status, nanoUsd, { body = {}, calls = 1 } = {}] of rows)
+  for (const [name, subjects, answer, status, nanoUsd, { body = {}, calls = 1 } = {}] of failures)
     for (const subject of subjects) {
       it(`as a ${subject} with ${name} costs as much as its provider may charge`, async () => {
         own.upstream.answer((_request, index) =>
