@@ -59,12 +59,14 @@ export type TestGateway = {
   dataDir: string
   testKey: string
   liveKey: string
-  /** A key with all scopes in the first account. */
+  /** A key with all scopes. */
   adminKey: string
   createKey(mode: Mode, options?: KeyOptions): Promise<string>
   /** Creates a further account, for `createKey`. Returns its id. */
   createAccount(): Promise<string>
-  /** Sets limits and budget of a key, or of the first account. */
+  /** This gateway with the keys and the ledger of a new account, so that tests can share it. */
+  inNewAccount(): Promise<TestGateway>
+  /** Sets limits and budget of a key, or of the account. */
   allow(columns: Partial<AllowanceColumns>, key?: string): Promise<void>
   revokeKeys(): Promise<void>
   /** The database of the gateway's store. */
@@ -99,6 +101,19 @@ export type TestGateway = {
   /** Stops the gateway at the end of a test, with `await using`. */
   [Symbol.asyncDispose](): Promise<void>
 }
+
+type OfAccount = Pick<
+  TestGateway,
+  | 'testKey'
+  | 'liveKey'
+  | 'adminKey'
+  | 'people'
+  | 'createKey'
+  | 'allow'
+  | 'fetch'
+  | 'post'
+  | 'reload'
+>
 
 /** A monotonic clock that follows `clock`, and stands still when a test sets it back. */
 function onlyForward(clock: () => number): () => number {
@@ -187,49 +202,32 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   })
   const port = await server.listen(0, '127.0.0.1')
   const url = `http://127.0.0.1:${port}`
-  const { id: accountId } = await accounts.first()
-  const createKey: TestGateway['createKey'] = (mode, more = {}) =>
-    storeKey(store, { accountId: more.accountId ?? accountId, mode, now: clock() }, more)
-  const createAccount = async () => {
-    const id = `acc_${randomUUID()}`
-    await store.db.insertInto('accounts').values(accountRow(id, 'other')).execute()
-    return id
-  }
-  const allow: TestGateway['allow'] = async (columns, key) => {
-    const change =
-      key === undefined
-        ? store.db.updateTable('accounts').set(columns).where('id', '=', accountId)
-        : store.db.updateTable('api_keys').set(columns).where('digest', '=', digestOf(key))
-    await change.execute()
-  }
-  const testKey = await createKey('test')
-  const liveKey = await createKey('live')
-  const adminKey = await createKey('test', { scopes: ['inference', 'admin'] })
-
-  const call: TestGateway['fetch'] = (path, { key = testKey, headers, ...init } = {}) =>
-    checkedFetch(url + path, {
-      ...init,
-      headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
-    })
   const stop = async () => {
     await server.drain()
     await close()
     remove()
   }
-  return {
+  const createAccount = async () => {
+    const id = `acc_${randomUUID()}`
+    await store.db.insertInto('accounts').values(accountRow(id, 'other')).execute()
+    return id
+  }
+  const usageOf = (id?: string) => {
+    const rows = store.db.selectFrom('usage').selectAll().orderBy('at')
+    return (id === undefined ? rows : rows.where('account_id', '=', id)).execute()
+  }
+  const gateway: Omit<TestGateway, keyof OfAccount> = {
     url,
     dataDir,
-    testKey,
-    liveKey,
-    adminKey,
-    people: createTestPeople(store, people, accountId),
     setUp: (person) => people.signIns.setUp(person, elsewhere),
-    createKey,
     createAccount,
-    allow,
+    inNewAccount: async () => {
+      const id = await createAccount()
+      return { ...gateway, ...(await withKeys(id)), usage: () => usageOf(id) }
+    },
     db: store.db,
     revokeKeys: () => revokeStoredKeys(store, clock()),
-    usage: () => store.db.selectFrom('usage').selectAll().orderBy('at').execute(),
+    usage: () => usageOf(),
     addUsage: async (rows) => {
       await store.commit(store.insertions('usage', rows))
     },
@@ -237,22 +235,50 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       log.settle()
       return lines.join('')
     },
-    fetch: call,
-    post: (path, body, { headers, ...init } = {}) =>
-      call(path, {
-        method: 'POST',
-        body: JSON.stringify(body),
-        ...init,
-        headers: { 'content-type': 'application/json', ...headers },
-      }),
     rewrite,
-    reload: (...settings) => {
-      if (settings.length > 0) rewrite(...settings)
-      return call('/api/reload', { method: 'POST', key: adminKey })
-    },
     announceToolsChanged: toolServer.announceToolsChanged,
     drain: () => server.drain(),
     stop,
     [Symbol.asyncDispose]: stop,
   }
+  const withKeys = async (accountId: string): Promise<OfAccount> => {
+    const createKey: TestGateway['createKey'] = (mode, more = {}) =>
+      storeKey(store, { accountId: more.accountId ?? accountId, mode, now: clock() }, more)
+    const allow: TestGateway['allow'] = async (columns, key) => {
+      const change =
+        key === undefined
+          ? store.db.updateTable('accounts').set(columns).where('id', '=', accountId)
+          : store.db.updateTable('api_keys').set(columns).where('digest', '=', digestOf(key))
+      await change.execute()
+    }
+    const testKey = await createKey('test')
+    const liveKey = await createKey('live')
+    const adminKey = await createKey('test', { scopes: ['inference', 'admin'] })
+    const call: TestGateway['fetch'] = (path, { key = testKey, headers, ...init } = {}) =>
+      checkedFetch(url + path, {
+        ...init,
+        headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
+      })
+    return {
+      testKey,
+      liveKey,
+      adminKey,
+      people: createTestPeople(store, people, accountId),
+      createKey,
+      allow,
+      fetch: call,
+      post: (path, body, { headers, ...init } = {}) =>
+        call(path, {
+          method: 'POST',
+          body: JSON.stringify(body),
+          ...init,
+          headers: { 'content-type': 'application/json', ...headers },
+        }),
+      reload: (...settings) => {
+        if (settings.length > 0) rewrite(...settings)
+        return call('/api/reload', { method: 'POST', key: adminKey })
+      },
+    }
+  }
+  return { ...gateway, ...(await withKeys((await accounts.first()).id)) }
 }
