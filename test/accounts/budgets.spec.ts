@@ -18,18 +18,22 @@ type State = {
 }
 
 forEachStore('budgets', () => {
+  let shared: OwnEndpoint
   let own: OwnEndpoint
   let now = Date.parse('2026-11-30T23:30:00Z')
+  before(async () => {
+    shared = await startOwnEndpoint({ file, bounds, clock: () => now })
+  })
   beforeEach(async () => {
     now = Date.parse('2026-11-30T23:30:00Z')
-    own = await startOwnEndpoint({ file, bounds, clock: () => now })
+    own = await shared.inNewAccount()
     own.upstream.answer(({ body }) => {
       const { max_completion_tokens: most = 0 } = body as { max_completion_tokens?: number }
       const usage = { prompt_tokens: 9, completion_tokens: most, total_tokens: 9 + most }
       return { ...completion('Hi.', { usage }), delayMs: 5 }
     })
   })
-  afterEach(() => own.stop())
+  after(() => shared.stop())
 
   const ask = (key: string, tokens = 1000, more: object = {}) =>
     own.gateway.post(

@@ -11,22 +11,26 @@ const costNanoUsd = 2_000_000
 const tokens = { prompt_tokens: 0, completion_tokens: 1000, total_tokens: 1000 }
 
 forEachStore('keys that are counted together', () => {
+  let shared: OwnEndpoint
   let own: OwnEndpoint
   let first: string
   let calls: ReturnType<typeof keyCalls>
   let asked = 0
-  beforeEach(async () => {
-    own = await startOwnEndpoint({
+  before(async () => {
+    shared = await startOwnEndpoint({
       file: { routes: { 'gpt-5-mini': ['own/house-1'] } },
       bounds: { keyCacheMs: 0 },
       // The clock stands still, so that all calls are in one minute and one day.
       clock: () => Date.parse('2026-11-22T12:00:00Z'),
     })
+  })
+  beforeEach(async () => {
+    own = await shared.inNewAccount()
     own.upstream.answer({ ...completion('Hi.', { usage: tokens }), delayMs: 2 })
     calls = keyCalls(own.gateway)
     first = await own.gateway.createKey('live', { scopes: ['inference', 'keys:write'] })
   })
-  afterEach(() => own.stop())
+  after(() => shared.stop())
 
   const ask = async (key: string) => {
     const messages = [{ role: 'user', content: `hello ${asked++}` }]

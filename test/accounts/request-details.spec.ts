@@ -9,11 +9,15 @@ type Record = Schemas['RequestRecord']
 const messages = [{ role: 'user', content: 'A lighthouse' }]
 
 forEachStore('the details of a call', () => {
+  let shared: TestGateway
   let gateway: TestGateway
-  beforeEach(async () => {
-    gateway = await startGateway()
+  before(async () => {
+    shared = await startGateway()
   })
-  afterEach(() => gateway.stop())
+  beforeEach(async () => {
+    gateway = await shared.inNewAccount()
+  })
+  after(() => shared.stop())
 
   const recordOf = async (answer: Response): Promise<Record> => {
     await answer.text()

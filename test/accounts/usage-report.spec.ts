@@ -57,15 +57,19 @@ const anyRow: fc.Arbitrary<Partial<UsageTable>> = fc.record({
 })
 
 forEachStore('a report of usage', () => {
+  let shared: TestGateway
   let gateway: TestGateway
   let accountId: string
   let key: string
+  before(async () => {
+    shared = await startGateway()
+  })
   beforeEach(async () => {
-    gateway = await startGateway()
+    gateway = await shared.inNewAccount()
     accountId = await gateway.createAccount()
     key = await gateway.createKey('live', { accountId, scopes: ['usage:read'] })
   })
-  afterEach(() => gateway.stop())
+  after(() => shared.stop())
 
   const ask = async (query: Record<string, string>): Promise<Report> => {
     const response = await gateway.fetch(`/api/usage?${new URLSearchParams(query).toString()}`, {

@@ -8,9 +8,10 @@ const chat = (content: string) =>
   toolCall('chat', { model: 'gpt-5.2', messages: [{ role: 'user', content }] })
 
 describe('the event stream of /mcp', () => {
+  let shared: TestGateway
   let gateway: TestGateway
-  beforeEach(async () => {
-    gateway = await startGateway({
+  before(async () => {
+    shared = await startGateway({
       file: {
         limits: {
           ping_interval_ms: 100,
@@ -21,7 +22,10 @@ describe('the event stream of /mcp', () => {
       bounds: { eventStreamsMax: 8, toolProgressIntervalMs: 100 },
     })
   })
-  afterEach(() => gateway.stop())
+  beforeEach(async () => {
+    gateway = await shared.inNewAccount()
+  })
+  after(() => shared.stop())
 
   const hold = (key?: string): Promise<MessageStream> =>
     openMessageStream((signal) =>

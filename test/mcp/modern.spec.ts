@@ -19,17 +19,21 @@ const saying = (content: string, model = 'gpt-5.2') => ({
 })
 
 describe('revision 2026-07-28 of /mcp', () => {
+  let shared: OwnEndpoint
   let own: OwnEndpoint
   let gateway: TestGateway
   let upstream: Upstream
-  beforeEach(async () => {
-    own = await startOwnEndpoint({
+  before(async () => {
+    shared = await startOwnEndpoint({
       limits: { event_streams_per_account_max: 2 },
       bounds: { toolProgressIntervalMs: 100, toolStreamAfterMs: 150 },
     })
+  })
+  beforeEach(async () => {
+    own = await shared.inNewAccount()
     ;({ gateway, upstream } = own)
   })
-  afterEach(() => own.stop())
+  after(() => shared.stop())
 
   const open = (method: string, params: object, { meta = {}, key = gateway.testKey } = {}) => {
     const { name } = params as { name?: string }

@@ -15,18 +15,22 @@ const cancelled = (requestId: unknown) => ({
 })
 
 describe('tool calls of one key', () => {
+  let shared: OwnEndpoint
   let own: OwnEndpoint
   let release: () => void
-  beforeEach(async () => {
-    own = await startOwnEndpoint({
+  before(async () => {
+    shared = await startOwnEndpoint({
       limits: { event_streams_per_key_max: 2 },
       bounds: { batchCallsConcurrentMax: 1, toolCallsPerKeyMax: 3 },
     })
+  })
+  beforeEach(async () => {
+    own = await shared.inNewAccount()
     const gate = Promise.withResolvers<void>()
     release = gate.resolve
     own.upstream.answer({ ...completion('Hi.'), after: gate.promise })
   })
-  afterEach(() => own.stop())
+  after(() => shared.stop())
   const post = (body: unknown, key = own.gateway.liveKey) =>
     postMessages(own.gateway, body, { key })
   const asked = (count: number) =>

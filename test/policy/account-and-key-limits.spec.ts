@@ -16,20 +16,24 @@ type Own = {
 }
 
 describe('the limits of an account and its keys', () => {
+  let shared: OwnEndpoint
   let own: OwnEndpoint
   let key: string
   let passedMs: number
-  beforeEach(async () => {
-    passedMs = 1_000_000
-    own = await startOwnEndpoint({
+  before(async () => {
+    shared = await startOwnEndpoint({
       limits: { requests_per_minute: 100_000 },
       bounds: { keyCacheMs: 0 },
       monotonic: () => passedMs,
     })
+  })
+  beforeEach(async () => {
+    passedMs = 1_000_000
+    own = await shared.inNewAccount()
     key = await own.gateway.createKey('live')
     own.upstream.answer(completion('Hi.'))
   })
-  afterEach(() => own.stop())
+  after(() => shared.stop())
 
   let asked = 0
   /** Sends a question that no earlier request contained. */

@@ -8,11 +8,15 @@ import { startPublicHost } from '../support/public-host.ts'
 const body = { model: 'gpt-5-mini', messages: hello }
 
 describe('the limit of requests per minute', () => {
+  let shared: TestGateway
   let gateway: TestGateway
-  beforeEach(async () => {
-    gateway = await startGateway({ file: { limits: { requests_per_minute: 3 } } })
+  before(async () => {
+    shared = await startGateway({ file: { limits: { requests_per_minute: 3 } } })
   })
-  afterEach(() => gateway.stop())
+  beforeEach(async () => {
+    gateway = await shared.inNewAccount()
+  })
+  after(() => shared.stop())
   const ask = (key = gateway.testKey) => gateway.post('/v1/chat/completions', body, { key })
   const spend = async () => {
     for (let turn = 0; turn < 3; turn++) expect((await ask()).status).to.equal(200)

@@ -23,6 +23,8 @@ export type OwnEndpoint = {
   upstream: Upstream
   /** Calls own/house-1 with the live key. */
   chat(body?: object, init?: CallOptions): Promise<Response>
+  /** The same server and gateway, with a new account, so that tests can share them. */
+  inNewAccount(): Promise<OwnEndpoint>
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -60,18 +62,20 @@ export async function startOwnEndpoint(options: Options = {}): Promise<OwnEndpoi
     await gateway.stop()
     await upstream.stop()
   }
-  return {
-    gateway,
+  const withGateway = (through: TestGateway): OwnEndpoint => ({
+    gateway: through,
     upstream,
     chat: (body = {}, init = {}) =>
-      gateway.post(
+      through.post(
         '/v1/chat/completions',
         { model: 'own/house-1', messages: hello, ...body },
-        { key: gateway.liveKey, ...init },
+        { key: through.liveKey, ...init },
       ),
+    inNewAccount: async () => withGateway(await gateway.inNewAccount()),
     stop,
     [Symbol.asyncDispose]: stop,
-  }
+  })
+  return withGateway(gateway)
 }
 
 /** The provider's entry in gateway.yaml. */

@@ -30,6 +30,7 @@ const overloaded = { status: 503, body: { error: { message: 'Overloaded.' } } }
 describe('embeddings of more texts than one call takes', () => {
   let first: Upstream
   let second: Upstream
+  let shared: TestGateway
   let gateway: TestGateway
   before(async () => {
     first = await startUpstream()
@@ -40,10 +41,8 @@ describe('embeddings of more texts than one call takes', () => {
     await second.stop()
   })
   // Each test needs a new gateway, because results of a route change the route order of later calls.
-  beforeEach(async () => {
-    first.answer((request) => vectors(request))
-    second.answer((request) => vectors(request))
-    gateway = await startGateway({
+  before(async () => {
+    shared = await startGateway({
       variables: { OWN_API_KEY: 'sk-own' },
       file: {
         providers: [ownProvider('first', first), ownProvider('second', second)],
@@ -57,7 +56,12 @@ describe('embeddings of more texts than one call takes', () => {
       },
     })
   })
-  afterEach(() => gateway.stop())
+  beforeEach(async () => {
+    first.answer((request) => vectors(request))
+    second.answer((request) => vectors(request))
+    gateway = await shared.inNewAccount()
+  })
+  after(() => shared.stop())
   const ask = (input: string[], more: object = {}) =>
     gateway.post('/v1/embeddings', { model, input, ...more }, { key: gateway.liveKey })
   const expectVectors = async (response: Response, input: string[]) => {
