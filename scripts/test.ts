@@ -31,6 +31,20 @@ const large: Readonly<Record<string, string>> = {
   'test/v1/prices-of-all-models.spec.ts':
     'paints with every model and quality; v1/prices has one of each kind',
 }
+/** The specs that take the longest start first, so that none runs alone at the end. */
+const longest = [
+  'test/attack/attack.spec.ts',
+  'test/process/large-pictures.spec.ts',
+  'test/deploy/package.spec.ts',
+  'test/deploy/image.spec.ts',
+  'test/deploy/compose-story.spec.ts',
+  'test/process/kill.spec.ts',
+  'test/pages/api-reference.spec.ts',
+  'test/conformance/suite.spec.ts',
+  'test/contract/operations.spec.ts',
+  'test/contract/image-bounds.spec.ts',
+  'test/connect/connect.spec.ts',
+]
 const installTimeoutMs = 600_000
 const eachStore = join(root, 'test/support/each-store.ts')
 
@@ -125,7 +139,9 @@ function byFolder(names: readonly string[]): string {
 async function runSpecs(specs: readonly string[], stores: 'postgres' | 'sqlite'): Promise<boolean> {
   // One more than cores, since a spec also waits for timers and threads.
   const jobs = availableParallelism() + 1
-  const mocha = spawn('mocha', ['--jobs', String(jobs), ...specs], {
+  const first = longest.filter((name) => specs.includes(name))
+  const ordered = new Set([...first, ...specs])
+  const mocha = spawn('mocha', ['--jobs', String(jobs), ...ordered], {
     cwd: root,
     stdio: 'inherit',
     env: {

@@ -58,7 +58,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
           requestId: `req_${call}`,
           ...askedCall,
           at,
-          timeoutMs: 1000,
+          timeoutMs: 60_000,
           nanoUsd: 100,
         }),
       ),

@@ -57,19 +57,15 @@ const anyRow: fc.Arbitrary<Partial<UsageTable>> = fc.record({
 })
 
 forEachStore('a report of usage', () => {
-  let shared: TestGateway
   let gateway: TestGateway
   let accountId: string
   let key: string
-  before(async () => {
-    shared = await startGateway()
-  })
+  before(async () => void (gateway = await startGateway()))
   beforeEach(async () => {
-    gateway = await shared.inNewAccount()
     accountId = await gateway.createAccount()
     key = await gateway.createKey('live', { accountId, scopes: ['usage:read'] })
   })
-  after(() => shared.stop())
+  after(() => gateway.stop())
 
   const ask = async (query: Record<string, string>): Promise<Report> => {
     const response = await gateway.fetch(`/api/usage?${new URLSearchParams(query).toString()}`, {

@@ -106,6 +106,8 @@ describe('the providers page', () => {
 
   it('shows an error when the changed settings are invalid', async () => {
     const page = await dashboard.open('/providers')
+    // The session, whose token a change needs, may arrive after the button is shown.
+    await page.waitForLoadState('networkidle')
     dashboard.gateway.rewrite({ port: 'none' })
     await page.getByRole('button', { name: 'Reload the settings' }).click()
     expect(await page.getByRole('alert').innerText()).to.match(/PORT/i)

@@ -8,10 +8,9 @@ const chat = (content: string) =>
   toolCall('chat', { model: 'gpt-5.2', messages: [{ role: 'user', content }] })
 
 describe('the event stream of /mcp', () => {
-  let shared: TestGateway
   let gateway: TestGateway
-  before(async () => {
-    shared = await startGateway({
+  beforeEach(async () => {
+    gateway = await startGateway({
       file: {
         limits: {
           ping_interval_ms: 100,
@@ -22,10 +21,7 @@ describe('the event stream of /mcp', () => {
       bounds: { eventStreamsMax: 8, toolProgressIntervalMs: 100 },
     })
   })
-  beforeEach(async () => {
-    gateway = await shared.inNewAccount()
-  })
-  after(() => shared.stop())
+  afterEach(() => gateway.stop())
 
   const hold = (key?: string): Promise<MessageStream> =>
     openMessageStream((signal) =>

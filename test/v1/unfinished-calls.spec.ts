@@ -61,19 +61,19 @@ const chatNanoUsd = 9 * 1000 + 4 * 10_000
 const pictureNanoUsd = 40_000_000
 
 describe('a call that ends early or fails', () => {
+  let shared: OwnEndpoint
   let own: OwnEndpoint
-  let accountId: string
   let key: string
   before(async () => {
-    own = await startOwnEndpoint({ file, bounds: { keyCacheMs: 0, circuitFailuresMax: Infinity } })
+    const bounds = { keyCacheMs: 0, circuitFailuresMax: Infinity }
+    shared = await startOwnEndpoint({ file, bounds })
   })
   beforeEach(async () => {
-    // An account for each test parts their rows and cached responses.
-    accountId = await own.gateway.createAccount()
-    key = await own.gateway.createKey('live', { accountId })
+    own = await shared.inNewAccount()
+    key = await own.gateway.createKey('live')
     await setBudgetOfKey(own.gateway, key, { nanoUsd: nanoPerUsd, period: 'total' })
   })
-  after(() => own.stop())
+  after(() => shared.stop())
 
   const send = (subject: Subject, { signal }: Partial<AbortController> = {}, more: object = {}) => {
     const { path, body } = subjects[subject]
@@ -88,13 +88,9 @@ describe('a call that ends early or fails', () => {
   }
   const isAsked = (count: number) =>
     until(`${count} are asked`, () => own.upstream.requests.length === count)
-  const rows = async () => {
-    const all = await own.gateway.usage()
-    return all.filter(({ account_id }) => account_id === accountId)
-  }
   const rowsUntil = async (count: number) => {
-    await until(`${count} rows`, async () => (await rows()).length >= count)
-    return rows()
+    await until(`${count} rows`, async () => (await own.gateway.usage()).length >= count)
+    return own.gateway.usage()
   }
   /** Makes the vendor answer when the returned function is called. */
   const answerLater = (answer: ScriptedAnswer) => {
@@ -103,11 +99,9 @@ describe('a call that ends early or fails', () => {
     return gate.resolve
   }
 
-  const left: [Subject, ScriptedAnswer, nanoUsd: number][] = [
-    ...chats.map(
-      (one) => [one, completion('Hi.'), chatNanoUsd] as [Subject, ScriptedAnswer, number],
-    ),
-    ...pictures.map((one) => [one, picture, pictureNanoUsd] as [Subject, ScriptedAnswer, number]),
+  const left: (readonly [Subject, ScriptedAnswer, nanoUsd: number])[] = [
+    ...chats.map((one) => [one, completion('Hi.'), chatNanoUsd] as const),
+    ...pictures.map((one) => [one, picture, pictureNanoUsd] as const),
   ]
   for (const [subject, answer, nanoUsd] of left) {
     it(`as a ${subject} runs to its end after its caller disconnects, is charged once and cached`, async () => {
@@ -194,8 +188,7 @@ describe('a call that ends early or fails', () => {
   }
   const everyOther = (index: number): ScriptedAnswer =>
     index % 2 === 1 ? { ...refusal, delayMs: 20 } : { body: one, delayMs: 60 }
-  const wholes = [...chats, ...pictures]
-  const all = [...wholes, 'stream'] as const
+  const all = [...chats, ...pictures, 'stream'] as const
   const faces = ['chat', 'stream', 'picture', 'tool'] as const
   type Row = [
     name: string,
@@ -206,7 +199,7 @@ describe('a call that ends early or fails', () => {
     more?: { body?: object; calls?: number },
   ]
   /** A provider's answer and the resulting cost of the call. */
-  const failures: Row[] = [
+  const rows: Row[] = [
     ['a refusal', all, refusal, 'exact', 0],
     ['a broken answer', all, { body: '{"data":' }, 'unknown', null],
     ['an answer that is cut off', all, cutOff, 'unknown', null],
@@ -265,7 +258,7 @@ describe('a call that ends early or fails', () => {
       { body: { n: 4 }, calls: 4 },
     ],
   ]
-  for (const [name, subjects, answer, status, nanoUsd, { body = {}, calls = 1 } = {}] of failures)
+  for (const [name, subjects, answer, status, nanoUsd, { body = {}, calls = 1 } = {}] of rows)
     for (const subject of subjects) {
       it(`as a ${subject} with ${name} costs as much as its provider may charge`, async () => {
         own.upstream.answer((_request, index) =>

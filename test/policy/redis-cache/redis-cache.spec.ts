@@ -96,7 +96,7 @@ for (const [place, gather] of Object.entries(places)) {
 
     it('drops expired entries', async () => {
       const { one, other, together } = await pair()
-      await one.remember('key', answer(), 60)
+      await one.remember('key', answer(), 500)
       expect(await other.recallShared('key')).to.not.equal(undefined)
       await until(
         'it is over',
