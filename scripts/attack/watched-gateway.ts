@@ -94,11 +94,11 @@ limits:
 `
 
 async function untilReady(url: string): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     const answer = await fetch(`${url}/ready`).catch(() => undefined)
     await answer?.body?.cancel()
     if (answer?.status === 200) return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  throw new Error('The gateway was not ready within 10 s.')
+  throw new Error('The gateway was not ready within 60 s.')
 }

@@ -1,18 +1,6 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { loadConfig } from '../../src/settings/config.ts'
 import { openStore } from '../../src/storage/open-store.ts'
-import { storePath } from '../../src/storage/store.ts'
 import { programPath } from './program-path.ts'
 
 // Supported stores.
@@ -59,30 +47,6 @@ export async function databaseOf(folder: string): Promise<string | undefined> {
   const url = emptyDatabase()
   databases.set(folder, { url, isShared: true })
   return url
-}
-
-let migratedFile: Promise<Buffer> | undefined
-
-/** Puts a migrated store without rows into an empty folder; a copy costs half the time of the migrations. */
-export async function placeStore(dataDir: string): Promise<void> {
-  const isEmpty = existsSync(dataDir)
-    ? readdirSync(dataDir).length === 0
-    : existsSync(dirname(dataDir))
-  if (!isEmpty) return
-  migratedFile ??= makeMigratedFile()
-  const file = await migratedFile
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  writeFileSync(storePath(dataDir), file, { mode: 0o600 })
-}
-
-async function makeMigratedFile(): Promise<Buffer> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'))
-  const { config } = loadConfig({ DATA_DIR: dataDir })
-  const store = await openStore(config, { databaseUrl: undefined })
-  await store.close()
-  const file = readFileSync(storePath(dataDir))
-  rmSync(dataDir, { recursive: true })
-  return file
 }
 
 /** Assigns a database to a folder, independent of the suite's store. */

@@ -21,7 +21,7 @@ import type { AllowanceColumns, UsageTable } from '../../src/storage/tables.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { checkedFetch } from './checked-fetch.ts'
 import { accountRow } from './callers.ts'
-import { databaseOf, placeStore } from './each-store.ts'
+import { databaseOf } from './each-store.ts'
 import { makeFolder } from './folder.ts'
 import { createTestPeople, type TestPeople } from './people.ts'
 import { revokeStoredKeys, storeKey, type StoredKey } from './keys.ts'
@@ -172,7 +172,6 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   }
   rewrite(options.file, options.variables)
   const dataDir = beside?.dataDir ?? join(folder, 'data')
-  if (databaseUrl === undefined) await placeStore(dataDir)
   const readSettings: ReadSettings = (stored) => {
     const sources = { DATA_DIR: dataDir, CONFIG_FILE: configFile, REDIS_URL: redisUrl }
     const read = loadConfig({ ...sources, ...variables }, stored)

@@ -2,7 +2,7 @@ import { loadConfig } from '../../src/settings/config.ts'
 import { guardStore, type GuardedStore, type StoreEvents } from '../../src/storage/store-guard.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { databaseOf, placeStore } from './each-store.ts'
+import { databaseOf } from './each-store.ts'
 
 type Changed = Partial<ReturnType<typeof loadConfig>['config']['limits']>
 
@@ -23,7 +23,6 @@ export function openTestStore(
 
 async function open(config: ReturnType<typeof configOf>, notices: string[] = []): Promise<Store> {
   const databaseUrl = await databaseOf(config.dataDir)
-  if (databaseUrl === undefined) await placeStore(config.dataDir)
   return openStore(config, { databaseUrl }, (sentence) => void notices.push(sentence))
 }
 
