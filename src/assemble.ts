@@ -1,11 +1,8 @@
 import { Router } from '@koa/router'
-import type { Accounts } from './accounts/accounts.ts'
-import type { Keys } from './accounts/keys.ts'
-import type { Reload } from './api/settings.ts'
 import { assembleCalls } from './assemble/calls.ts'
 import { assembleFaces, type Built, type Faces } from './assemble/faces.ts'
 import { createGeneration, type Generation } from './assemble/generation.ts'
-import { assemblePeople, type People } from './assemble/people.ts'
+import { assemblePeople } from './assemble/people.ts'
 import { assembleStored } from './assemble/stored-settings.ts'
 import { createGenerations, createNote, createReload } from './assemble/reload.ts'
 import {
@@ -13,7 +10,6 @@ import {
   openPeers,
   openStoreWithSecret,
   type Environment,
-  type OpenStore,
 } from './assemble/store.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectNear, type Collector } from './bytes/collection.ts'
@@ -21,41 +17,23 @@ import { workerCount, type Config, type ReadSettings, type Secrets } from './set
 import { gatewayStopped } from './core/resilience/deadline.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/resilience/failover.ts'
-import { loadContract, type LoadedContract } from './http/contract-router.ts'
+import { loadContract } from './http/contract-router.ts'
 import { createCrossOrigin } from './http/cross-origin.ts'
 import { errorAnswersByPath } from './http/error-answer.ts'
 import type { ExchangeState } from './http/exchange.ts'
 import { createHttpServer, type GatewayServer } from './http/server.ts'
-import type { ToolServer } from './mcp/index.ts'
 import type { BoundTool } from './mcp/tool.ts'
 import { crossOriginPaths } from './oauth/index.ts'
 import { bindPages } from './pages/index.ts'
 import type { PublicNet } from './pictures/guarded-fetch.ts'
 import type { GuardedStore } from './storage/store-guard.ts'
-import type { Store } from './storage/store.ts'
-import { createEvents, type Events } from './telemetry/events.ts'
+import { createEvents } from './telemetry/events.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
-import { startTracing, type Started } from './telemetry/tracing.ts'
+import { startTracing } from './telemetry/tracing.ts'
 import { sendsVersion } from './v1/messages/models.ts'
 
-export type Assembled = {
-  server: GatewayServer
-  accounts: Accounts
-  people: People
-  keys: Keys
-  store: Store
-  events: Events
-  toolServer: ToolServer
-  reload: Reload
-  /** Reloads the settings after another process reloaded them and logged the reload. */
-  reread: () => void
-  providerIds: readonly string[]
-  /** Models in the settings that are deprecated or missing. */
-  retiring: readonly string[]
-  /** Closes the resources of the server; call it after the server has drained. */
-  close: () => Promise<void>
-}
+export type Assembled = Awaited<ReturnType<typeof assemble>>
 
 export type AssembleOptions = {
   config: Config
@@ -93,7 +71,7 @@ export type WorkerParts = {
 const elapsed = () => Math.trunc(performance.now())
 
 /** Builds each part once, in the order of their dependencies. */
-export async function assemble(options: AssembleOptions): Promise<Assembled> {
+export async function assemble(options: AssembleOptions) {
   const { config, log, moreTools = [], worker } = options
   const { environment, metrics, opened, contract, following } = await open(options)
   const { events, peers, clock } = environment
@@ -126,14 +104,14 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
   const { tracing } = following
   const parts = { environment, store, people, calls, stored, current, reload, apply, tracing }
   const faces = assembleFaces(contract, parts)
-  const atStart = { ...options, doubts: [] }
-  generations.begin(build(await store.store.starting(() => stored.readSettings(atStart))))
+  const read = () => stored.readSettings({ ...options, doubts: [] })
+  generations.begin(build(await store.store.starting(read)))
   stored.watch(reread)
   const server = serverOf(parts, faces, options.onPortClosed ?? (() => undefined))
   const openCircuits = () =>
     new Map(current().providerIds.map((id) => [id, calls.health.troubled(id).length]))
   bindPages(server.router, {
-    readMetrics: createReading({ log, metrics, worker }),
+    readMetrics: worker === undefined ? metrics.read : worker.sumMetrics(metrics),
     metricsToken: () => current().secrets.metricsToken,
     checkReady: readiness(server, store.store, worker),
     openCircuits,
@@ -164,20 +142,12 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
   }
 }
 
-type Opened = {
-  environment: Environment
-  metrics: Metrics
-  opened: OpenStore
-  contract: LoadedContract
-  following: Started
-}
-
 /** Opens the resources that need asynchronous work, before the parts are built. */
-async function open(options: AssembleOptions): Promise<Opened> {
+async function open(options: AssembleOptions) {
   const { config, secrets, log, worker, publicNet = {} } = options
   const { clock = Date.now, monotonic = elapsed, sleep = pause, random = Math.random } = options
   const budget = budgetOf({ config, now: monotonic, onGarbage: (bytes) => collectIfNear?.(bytes) })
-  const metrics = createMetrics({ bufferedBytes: budget.bytes })
+  const metrics = createMetrics({ bufferedBytes: budget.bytes, settle: log.settle })
   const collectIfNear = collectionOf(options, metrics)
   const events = createEvents(log, metrics)
   const peers = await openPeers({ config, secrets, events })
@@ -187,28 +157,10 @@ async function open(options: AssembleOptions): Promise<Opened> {
     openStoreWithSecret({ config, secrets, events, monotonic, examines }),
     loadContract(),
   ])
-  const following = await startTracing({ config, secrets, log, metrics, events })
+  const following = await startTracing({ config, secrets, metrics, events })
   const given = { config, secrets, events, peers, budget, publicNet }
   const environment = { ...given, clock, monotonic, sleep, random }
   return { environment, metrics, opened, contract, following }
-}
-
-type ReadingParts = Pick<AssembleOptions, 'log' | 'worker'> & { metrics: Metrics }
-
-/** Reads the metrics; in a worker, the metrics of all workers. Pending log lines are counted first. */
-function createReading({ log, metrics, worker }: ReadingParts): Metrics['read'] {
-  const settled: Pick<Metrics, 'contentType' | 'read' | 'readObjects'> = {
-    contentType: metrics.contentType,
-    read: () => {
-      log.settle()
-      return metrics.read()
-    },
-    readObjects: () => {
-      log.settle()
-      return metrics.readObjects()
-    },
-  }
-  return worker === undefined ? settled.read : worker.sumMetrics(settled)
 }
 
 /** The HTTP server of the contract, with a router for all other paths. */

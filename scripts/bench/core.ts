@@ -56,8 +56,9 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
   const { config } = loadConfig({ DATA_DIR: folder })
   const monotonic = (): number => Math.trunc(performance.now())
   const budget = createBudget({ bytesMax: 2 ** 28, now: monotonic })
-  const metrics = createMetrics({ bufferedBytes: budget.bytes })
-  const events = createEvents(createLog({ logLevel: 'silent', logFormat: 'json' }), metrics)
+  const log = createLog({ logLevel: 'silent', logFormat: 'json' })
+  const metrics = createMetrics({ bufferedBytes: budget.bytes, settle: log.settle })
+  const events = createEvents(log, metrics)
   const opened = await openStore(config, { databaseUrl: undefined })
   const store = await guardStore({ store: opened, config, monotonic, events })
   const clock = Date.now

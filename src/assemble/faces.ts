@@ -16,22 +16,16 @@ import type { ClaimKey } from '../core/recall/idempotency.ts'
 import type { CountRefused } from '../core/limits.ts'
 import type { Tracing } from '../core/trace.ts'
 import { type ActFor, createSecurity } from '../http/security.ts'
-import {
-  createContractRouter,
-  type ContractRouter,
-  type LoadedContract,
-  type Operations,
-} from '../http/contract-router.ts'
+import { createContractRouter, type LoadedContract } from '../http/contract-router.ts'
 import { createToolServer, type OtherProcesses, type ToolServer } from '../mcp/index.ts'
 import { sessionKeyBytes } from '../mcp/sessions.ts'
-import type { OAuthServer } from '../oauth/index.ts'
 import { announcedTextMax } from '../peers/announcement.ts'
 import type { Channel } from '../peers/channel.ts'
 import { refusedCounter } from '../policy/rate-limit.ts'
 import { createRouteOrder } from '../policy/route-order.ts'
 import { namePrefixes as prefixes, vendorOf } from '../providers/index.ts'
 import { describeProviders } from '../providers/overview.ts'
-import { v1Forms, type V1Operations } from '../v1/index.ts'
+import { v1Forms } from '../v1/index.ts'
 import type { Calls } from './calls.ts'
 import type { Generation } from './generation.ts'
 import { assembleOAuth } from './oauth.ts'
@@ -40,15 +34,7 @@ import { createStoredActs, type StoredSources } from './stored-settings.ts'
 import type { Environment, StoreParts } from './store.ts'
 
 /** The APIs of the contract; they use the current generation of the settings. */
-export type Faces = {
-  contract: ContractRouter
-  toolServer: ToolServer
-  oauth: OAuthServer
-  keys: Keys
-  /** All operations except the operations that a reload replaces. */
-  operations: Omit<Operations, keyof V1Operations>
-  close: () => Promise<void>
-}
+export type Faces = ReturnType<typeof assembleFaces>
 
 /** The dependencies of the APIs. */
 export type Built = {
@@ -64,7 +50,7 @@ export type Built = {
   tracing: Tracing | undefined
 }
 
-export function assembleFaces(contract: LoadedContract, parts: Built): Faces {
+export function assembleFaces(contract: LoadedContract, parts: Built) {
   const { environment, store, people, calls, current } = parts
   const { config } = environment
   const actFor: ActFor = async (caller, accountId = caller.accountId) =>
@@ -95,6 +81,7 @@ export function assembleFaces(contract: LoadedContract, parts: Built): Faces {
     toolServer,
     oauth,
     keys,
+    /** All operations except the operations that a reload replaces. */
     operations: { ...toolServer.operations, ...administration(parts, keys), ...oauth.operations },
     close: oauth.close,
   }
@@ -172,7 +159,7 @@ function administration(parts: Built, keys: Keys): ApiOperations {
     reload,
     ...createStoredActs(parts),
     budgets: calls.budgets,
-    lookAtLimits: (caller) => calls.rateLimit.look(caller),
+    lookAtLimits: calls.rateLimit.look,
     limitsInForce: () => current().config.limits,
     activitiesOf: createActivities({ reader, clock }),
     connections: createConnectionLists({ store, log }),

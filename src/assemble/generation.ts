@@ -5,17 +5,15 @@ import {
   readCatalogRows,
   retiringDefaults,
 } from '../catalog/catalog.ts'
-import { createParameters, type ParametersOf } from '../catalog/model-parameters.ts'
+import { createParameters } from '../catalog/model-parameters.ts'
 import { createPriceOf } from '../catalog/route-price.ts'
 import { createRouteTable } from '../catalog/routes.ts'
-import { createVendorModels, type VendorModels } from '../catalog/vendor-models.ts'
+import { createVendorModels } from '../catalog/vendor-models.ts'
 import type { Config, Secrets } from '../settings/config.ts'
 import { createDeadlines } from '../core/resilience/deadline.ts'
 import { createGateway, type Gateway } from '../core/gateway.ts'
-import type { ReadSources } from '../core/image/image.ts'
-import type { Catalog, CatalogModel } from '../core/model.ts'
 import { createReferenceCount, type ReferenceCount } from '../core/resilience/ending.ts'
-import type { Provider, RouteTable, Ways } from '../core/route.ts'
+import type { Provider } from '../core/route.ts'
 import { createClientAddress, type ClientAddress } from '../http/client-address.ts'
 import type { InForce, Operations } from '../http/contract-router.ts'
 import { createOriginRule, type AllowsOrigin } from '../mcp/origin.ts'
@@ -26,7 +24,7 @@ import { createConversion, createDecoder } from '../pictures/finish.ts'
 import { createReadSources } from '../pictures/read-source.ts'
 import { createShrink } from '../pictures/shrink.ts'
 import { createRouteOrder } from '../policy/route-order.ts'
-import { createProviders, writeChatOf, type Providers } from '../providers/create-providers.ts'
+import { createProviders, writeChatOf } from '../providers/create-providers.ts'
 import { namePrefixes as prefixes, settingFor, vendorFacts as factsOf } from '../providers/index.ts'
 import { v1Operations, type V1Operations } from '../v1/index.ts'
 import type { Calls } from './calls.ts'
@@ -48,19 +46,10 @@ export type Generation = InForce &
   }
 
 /** The catalog, the providers, their routes, and the readers of input pictures. */
-export type Models = {
-  rows: CatalogModel[]
-  catalog: Catalog
-  parametersOf: ParametersOf
-  vendorModels: VendorModels
-  providers: Providers
-  routes: RouteTable & Ways
-  readSources: ReadSources
-}
+type Models = ReturnType<typeof modelsOf>
 
 /** The current settings, which replace the settings at the start. */
 type Settings = Pick<Environment, 'config' | 'secrets'>
-type Timing = Pick<Environment, 'clock' | 'monotonic'>
 
 type Options = Settings & {
   environment: Environment
@@ -120,11 +109,7 @@ export function createGeneration(options: Options): Generation {
   }
 }
 
-function modelsOf(
-  { config, secrets }: Settings,
-  calls: Calls,
-  { clock, monotonic }: Timing,
-): Models {
+function modelsOf({ config, secrets }: Settings, calls: Calls, { clock, monotonic }: Environment) {
   const { limits, endpoints } = config
   const { guarded, pixelQueue, lines } = calls
   const listed = readCatalogRows()

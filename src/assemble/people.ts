@@ -7,35 +7,21 @@ import { createPasswords } from '../accounts/password.ts'
 import { createPeople } from '../accounts/people.ts'
 import { createSessionKeys } from '../accounts/session-keys.ts'
 import { createSessions } from '../accounts/sessions.ts'
-import { createSetUpLinks, type SetUpLinks } from '../accounts/set-up-link.ts'
-import type { EntranceParts } from '../api/entrance.ts'
-import type { PeopleParts } from '../api/people.ts'
-import type { SessionParts } from '../api/sessions.ts'
+import { createSetUpLinks } from '../accounts/set-up-link.ts'
 import { siteAddress } from '../settings/config.ts'
 import { createSessionCookie } from '../http/session-cookie.ts'
-import {
-  createClientAttempts,
-  createSignInAttempts,
-  type ClientAttempts,
-  type SignInAttempts,
-} from '../policy/attempts.ts'
+import { createClientAttempts, createSignInAttempts } from '../policy/attempts.ts'
 import type { Counts } from '../policy/counts.ts'
 import type { Environment, StoreParts } from './store.ts'
 
 /** How people sign in: their passwords, sessions and links. */
-export type People = EntranceParts &
-  SessionParts &
-  Omit<PeopleParts, 'keys'> & {
-    setUpLinks: SetUpLinks
-    attempts: SignInAttempts
-    clientAttempts: ClientAttempts
-  }
+export type People = ReturnType<typeof assemblePeople>
 
 export function assemblePeople(
   environment: Environment,
   { store, audit, announce }: StoreParts,
   counts: Counts,
-): People {
+) {
   const { config, events, clock } = environment
   const { limits, signUp } = config
   const baseUrl = siteAddress(config)

@@ -11,18 +11,7 @@ import type { SettingsNow } from './calls.ts'
 import type { Generation } from './generation.ts'
 
 /** The current generation, and earlier generations with running calls. */
-type Generations = {
-  /** Throws before the first generation. */
-  current(): Generation
-  /** The current settings; before the first generation, the settings at the start. */
-  settings(): ReturnType<SettingsNow>
-  /** Makes a generation the current one; the previous generation ends after its last call. */
-  begin(next: Generation): void
-  /** Ends all generations; must be called after the last call has ended. */
-  close(): Promise<void>
-}
-
-export function createGenerations(atStart: ReturnType<SettingsNow>): Generations {
+export function createGenerations(atStart: ReturnType<SettingsNow>) {
   let current: Generation | undefined
   const ending = new Set<Promise<void>>()
   const end = (generation: Generation, timeoutMs: number): void => {
@@ -30,16 +19,20 @@ export function createGenerations(atStart: ReturnType<SettingsNow>): Generations
     ending.add(ended)
   }
   return {
-    current: () => {
+    /** Throws before the first generation. */
+    current: (): Generation => {
       if (current === undefined) throw new Error('There are no settings yet.')
       return current
     },
+    /** The current settings; before the first generation, the settings at the start. */
     settings: () => current?.config ?? atStart,
-    begin: (next) => {
+    /** Makes a generation the current one; the previous generation ends after its last call. */
+    begin: (next: Generation) => {
       const before = current
       current = next
       if (before !== undefined) end(before, endTimeoutMs(before))
     },
+    /** Ends all generations; must be called after the last call has ended. */
     close: async () => {
       if (current !== undefined) end(current, 0)
       await Promise.all(ending)

@@ -1,14 +1,13 @@
-import { createAccounts, type Accounts } from '../accounts/accounts.ts'
-import { createAudit, type Audit } from '../accounts/audit.ts'
-import { createConnectionLog, type KeptConnectionLog } from '../accounts/connection-log.ts'
+import { createAccounts } from '../accounts/accounts.ts'
+import { createAudit } from '../accounts/audit.ts'
+import { createConnectionLog } from '../accounts/connection-log.ts'
 import { createIdentify } from '../accounts/identify.ts'
-import { createKeyWatch, type KeyWatch } from '../accounts/key-watch.ts'
-import { createLastUse, type LastUse } from '../accounts/last-use.ts'
-import { createRefusals, type Refusals } from '../accounts/refusals.ts'
+import { createKeyWatch } from '../accounts/key-watch.ts'
+import { createLastUse } from '../accounts/last-use.ts'
+import { createRefusals } from '../accounts/refusals.ts'
 import { isOfSession } from '../accounts/session-keys.ts'
 import type { Budget } from '../bytes/budget.ts'
 import { toolServerAddress, type Config, type Secrets } from '../settings/config.ts'
-import type { Identify } from '../core/caller.ts'
 import type { GatewayError } from '../core/error.ts'
 import type { FailoverPolicy } from '../core/resilience/failover.ts'
 import { attemptOf, type Refused } from '../http/refused-attempt.ts'
@@ -17,17 +16,16 @@ import type { Announce } from '../peers/announcement.ts'
 import {
   aloneChannel,
   createListeners,
-  type Channel,
   type Listeners,
   createRedisChannel,
 } from '../peers/channel.ts'
 import { openRedis, type Redis } from '../peers/redis.ts'
 import type { PublicNet } from '../pictures/guarded-fetch.ts'
-import { createEncryption, type Encryption } from '../storage/encryption.ts'
-import { readGatewaySecret, type GatewaySecret } from '../storage/gateway-secret.ts'
+import { createEncryption } from '../storage/encryption.ts'
+import { readGatewaySecret } from '../storage/gateway-secret.ts'
 import { openStore } from '../storage/open-store.ts'
 import { toStoreError } from '../storage/store-error.ts'
-import { guardStore, type GuardedStore } from '../storage/store-guard.ts'
+import { guardStore } from '../storage/store-guard.ts'
 import type { Events } from '../telemetry/events.ts'
 
 /** The dependencies of all parts. */
@@ -50,31 +48,11 @@ export type Environment = {
 }
 
 /** Communication between processes: replicas, and workers on one machine. */
-export type Peers = {
-  redis: Redis | undefined
-  /** The channel to all other processes. */
-  channel: Channel
-  close(): void
-}
+export type Peers = Awaited<ReturnType<typeof openPeers>>
 
 /** The store, and its access to accounts, keys and usage. */
-export type StoreParts = OpenStore & {
-  audit: Audit
-  accounts: Accounts
-  announce: Announce
-  identify: Identify
-  followKey: KeyWatch['follow']
-  lastUse: LastUse
-  connectionLog: KeptConnectionLog
-  refusals: Refusals
-  noteRefusal: NoteRefusal
-  /** Writes pending rows for the last time; does not close the store. */
-  closeRecords: () => Promise<void>
-}
-export type OpenStore = { store: GuardedStore; secret: GatewaySecret; encryption: Encryption }
-
-/** Records an error that was returned to a client, for the dashboard. */
-type NoteRefusal = (error: GatewayError, refused: Refused) => void
+export type StoreParts = ReturnType<typeof assembleStore>
+export type OpenStore = Awaited<ReturnType<typeof openStoreWithSecret>>
 
 type PeersOptions = {
   config: Pick<Config, 'redisKeyPrefix' | 'limits'>
@@ -83,10 +61,15 @@ type PeersOptions = {
 }
 
 /** Connects to Redis, if configured, and to other processes. Throws a RedisRefusal. */
-export async function openPeers(options: PeersOptions): Promise<Peers> {
+export async function openPeers(options: PeersOptions) {
   const redis = await redisOf(options)
   const channel = redis === undefined ? aloneChannel : createRedisChannel(redis)
-  return { redis, channel, close: () => redis?.close() }
+  return {
+    redis,
+    /** The channel to all other processes. */
+    channel,
+    close: () => redis?.close(),
+  }
 }
 
 async function redisOf({
@@ -106,7 +89,7 @@ type Opening = Pick<Environment, 'config' | 'secrets' | 'events' | 'monotonic'> 
 }
 
 /** Opens the store and reads the secret in it. */
-export async function openStoreWithSecret(options: Opening): Promise<OpenStore> {
+export async function openStoreWithSecret(options: Opening) {
   const { config, secrets, events, monotonic, examines } = options
   const opened = await openStore({ ...config, examines }, secrets, events.storeNoticed)
   const store = await guardStore({ store: opened, config, monotonic, events })
@@ -125,24 +108,16 @@ export async function openStoreWithSecret(options: Opening): Promise<OpenStore> 
  * Builds the accounts and the authentication of their keys. Announced changes, of this or another process,
  * are read at once; other changes with the next periodic read.
  */
-export function assembleStore(environment: Environment, opened: OpenStore): StoreParts {
+export function assembleStore(environment: Environment, opened: OpenStore) {
   const { config, events, peers, clock, monotonic } = environment
   const { store } = opened
   const { limits } = config
   const audit = createAudit(store, clock)
   const lastUse = createLastUse({ store, clock, ...limits })
-  const connectionLog = createConnectionLog({
-    store,
-    clock,
-    limits,
-    onWritten: (error) => events.worked('connection_log', error),
-  })
-  const refusals = createRefusals({
-    store,
-    clock,
-    limits,
-    onWritten: (error) => events.worked('refusals', error),
-  })
+  const written = (work: string) => (error?: unknown) => events.worked(work, error)
+  const logged = { store, clock, limits }
+  const connectionLog = createConnectionLog({ ...logged, onWritten: written('connection_log') })
+  const refusals = createRefusals({ ...logged, onWritten: written('refusals') })
   const keyWatch = createKeyWatch({ store, clock, ...limits })
   const known = createIdentify({
     store,
@@ -182,11 +157,13 @@ export function assembleStore(environment: Environment, opened: OpenStore): Stor
     lastUse,
     connectionLog,
     refusals,
-    noteRefusal: (error, refused) => {
+    /** Records an error that was returned to a client, for the dashboard. */
+    noteRefusal: (error: GatewayError, refused: Refused) => {
       refusals.count(error, refused.caller)
       const attempt = attemptOf(error, refused)
       if (attempt !== undefined) connectionLog.refused(attempt)
     },
+    /** Writes pending rows for the last time; does not close the store. */
     closeRecords: async () => {
       keyWatch.close()
       await lastUse.close()

@@ -1,5 +1,5 @@
-import { createProviderKeys, type ProviderKeys } from '../accounts/provider-keys.ts'
-import { createStoredSettings, type StoredSettingsStore } from '../accounts/stored-settings.ts'
+import { createProviderKeys } from '../accounts/provider-keys.ts'
+import { createStoredSettings } from '../accounts/stored-settings.ts'
 import type { ProviderKeyActs } from '../api/provider-keys.ts'
 import type { StoredSettingsActs } from '../api/settings.ts'
 import { GatewayError } from '../core/error.ts'
@@ -11,26 +11,13 @@ import type { Generation } from './generation.ts'
 import type { Environment, StoreParts } from './store.ts'
 
 /** Keys of providers and settings that are in the store, as sources of settings. */
-export type StoredSources = {
-  keys: ProviderKeys
-  settings: StoredSettingsStore
-  /** Reads all settings with the given values instead of the stored ones. Throws a ConfigError. */
-  readWith: ReadSettings
-  /**
-   * Reads all settings with what is stored; if nothing is, `atStart` instead, if it is given. Stored settings
-   * that have become invalid are not used. Rejects with a ConfigError, or an error of the store.
-   */
-  readSettings: (atStart?: Loaded) => Promise<Loaded>
-  /** Calls `onChange` when another process changed what `readSettings` read last. */
-  watch: (onChange: () => void) => void
-  close: () => void
-}
+export type StoredSources = ReturnType<typeof assembleStored>
 
 export function assembleStored(
   { config, events, clock }: Environment,
   { store, encryption, accounts, audit }: StoreParts,
   readWith: ReadSettings,
-): StoredSources {
+) {
   const keys = createProviderKeys({ store, accounts, audit, encryption, clock })
   const settings = createStoredSettings({ store, accounts, audit, clock })
   const version = async () => [await keys.version(), await settings.changedAt()].join()
@@ -48,8 +35,13 @@ export function assembleStored(
   return {
     keys,
     settings,
+    /** Reads all settings with the given values instead of the stored ones. Throws a ConfigError. */
     readWith,
-    readSettings: async (atStart) => {
+    /**
+     * Reads all settings with what is stored; if nothing is, `atStart` instead, if it is given. Stored settings
+     * that have become invalid are not used. Rejects with a ConfigError, or an error of the store.
+     */
+    readSettings: async (atStart?: Loaded): Promise<Loaded> => {
       const now = await version()
       const { keys: stored, notices } = await keys.read()
       const { content } = await settings.read()
@@ -63,7 +55,8 @@ export function assembleStored(
       for (const notice of all) events.storeNoticed(notice)
       return { ...loaded, doubts: [...loaded.doubts, ...all] }
     },
-    watch: (onChange) => {
+    /** Calls `onChange` when another process changed what `readSettings` read last. */
+    watch: (onChange: () => void) => {
       timer = setInterval(() => void look(onChange), config.limits.storedRecheckMs).unref()
     },
     close: () => clearInterval(timer),

@@ -66,12 +66,16 @@ export function checkedBody<T>(check: Check<T>, body: unknown): T {
   }
 }
 
-/** Converts a GatewayError about a body member to a UsageError about its option; returns others unchanged. */
-export function namingOptions(error: unknown): unknown {
+/** Converts a GatewayError about a member to a UsageError about its option; returns others unchanged. */
+export function namingOptions(error: unknown, options = optionOf): unknown {
   if (!(error instanceof GatewayError) || error.param === null) return error
   const member = error.param.replace(/\[\d+\]$/, '')
-  const option = `--${optionOf[member] ?? member}`
-  const message = error.message.replace(`'${error.param}'`, option)
+  const option = `--${options[member] ?? member}`
+  const message = error.message
+    .replace(`'${error.param}'`, option)
+    .replaceAll(/'(\w+)'/g, (quoted, name: string) =>
+      Object.hasOwn(options, name) ? `--${options[name]}` : quoted,
+    )
   return new UsageError(message.startsWith(option) ? message : `${option}: ${message}`)
 }
 

@@ -6,6 +6,7 @@ import {
   type Secrets,
   type Stored,
 } from '../settings/config.ts'
+import { withoutBounds } from '../settings/bounds.ts'
 import { readProviderKeys } from '../accounts/provider-keys.ts'
 import { readStoredSettings } from '../accounts/stored-settings.ts'
 import { examineConnection } from '../connect/connect.ts'
@@ -77,23 +78,8 @@ async function examine(
 
 type Finding = { finding: string; healthy: boolean }
 
-/** The findings of `doctor`, without secrets. */
-type Diagnosis = {
-  healthy: boolean
-  node: string
-  address: string
-  store: Finding
-  workers: string
-  redis: Finding
-  catalog: string
-  uploads: string
-  providers: readonly ({ id: string; baseUrl: string } & Finding)[]
-  notConfigured: readonly { id: string; variables: readonly string[] }[]
-  doubts: readonly string[]
-}
-
-/** Checks the store and all configured providers. Throws a ConfigError. */
-async function diagnose(readSettings: ReadSettings): Promise<Diagnosis & { config: Config }> {
+/** Checks the store and all configured providers; without secrets. Throws a ConfigError. */
+async function diagnose(readSettings: ReadSettings) {
   const atStart = readSettings()
   const [{ stored, ...store }, redis] = await Promise.all([
     checkStore(atStart.config, atStart.secrets),
@@ -117,33 +103,23 @@ async function diagnose(readSettings: ReadSettings): Promise<Diagnosis & { confi
     notConfigured: vendors
       .filter(({ id }) => !endpoints.some((endpoint) => endpoint.id === id))
       .map(({ id, keyVariables }) => ({ id, variables: keyVariables })),
+    /** Warnings about the settings. */
     doubts: [...doubts, ...(stored?.notices ?? [])],
-    config,
+    config: { ...config, limits: withoutBounds(config.limits) },
   }
 }
 
 /** The diagnosis as text, with the variables of the vendors that are not configured. */
-function diagnosisText(found: Diagnosis): string {
-  const {
-    node,
-    address,
-    store,
-    workers,
-    redis,
-    catalog,
-    uploads,
-    providers,
-    notConfigured,
-    doubts,
-  } = found
+function diagnosisText(found: Omit<Awaited<ReturnType<typeof diagnose>>, 'config'>): string {
+  const { providers, notConfigured, doubts } = found
   const lines = [
-    `Node ${node}`,
-    `Address   ${address}`,
-    `Store     ${store.finding}`,
-    `Workers   ${workers}`,
-    `Redis     ${redis.finding}`,
-    `Catalog   ${catalog}`,
-    `Uploads   ${uploads}`,
+    `Node ${found.node}`,
+    `Address   ${found.address}`,
+    `Store     ${found.store.finding}`,
+    `Workers   ${found.workers}`,
+    `Redis     ${found.redis.finding}`,
+    `Catalog   ${found.catalog}`,
+    `Uploads   ${found.uploads}`,
     '',
     ...(providers.length === 0
       ? ['No provider is configured: only test keys work. Set one of the variables below.']

@@ -1,9 +1,9 @@
 import { queryChecks } from '../../generated/parameter-checks.js'
 import type { components, operations } from '../../generated/types.ts'
 import { createUsageReports, type ReportRequest } from '../accounts/usage/report.ts'
-import { GatewayError } from '../core/error.ts'
 import { assertValid } from '../http/check-error.ts'
 import type { Store } from '../storage/store.ts'
+import { namingOptions } from './body.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
 import { tableText } from './lists.ts'
 import { withStore } from './with-store.ts'
@@ -35,7 +35,7 @@ export const reportUsage: Command = async (words, context) => {
       return { text: values.json === true ? jsonText(report) : reportText(report) }
     })
   } catch (error) {
-    throw namingOptions(error)
+    throw namingOptions(error, optionOf)
   }
 }
 
@@ -98,15 +98,6 @@ async function wholeReport(store: Store, accountId: string, query: Query): Promi
     whole.next_cursor = page.next_cursor
   }
   return { ...whole, has_more: false }
-}
-
-/** Converts a GatewayError about a parameter to a UsageError about its option; returns others unchanged. */
-function namingOptions(error: unknown): unknown {
-  if (!(error instanceof GatewayError) || error.param === null) return error
-  const member = error.param.replace(/\[\d+\]$/, '')
-  const option = `--${optionOf[member] ?? member}`
-  const message = error.message.replace(`'${error.param}'`, option).replace("'to'", '--until')
-  return new UsageError(message)
 }
 
 function reportText({ mode, from, to, group_by: groupBy, data, total }: Report): string {

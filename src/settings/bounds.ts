@@ -174,3 +174,8 @@ export const bounds = {
 }
 
 export type Bounds = Readonly<typeof bounds>
+
+/** The limits that are settings, for printing. */
+export function withoutBounds(limits: object): object {
+  return Object.fromEntries(Object.entries(limits).filter(([name]) => !Object.hasOwn(bounds, name)))
+}

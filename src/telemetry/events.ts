@@ -137,9 +137,7 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     ...exportEvents(now),
     ...redisEvents(now, metrics),
     /** The shared cache was read or written. */
-    sharedCacheUsed(outcome: string): void {
-      metrics.sharedCacheUsed(outcome)
-    },
+    sharedCacheUsed: metrics.sharedCacheUsed,
     ...limitEvents(now, metrics),
     stopping(signal: string): void {
       now().info({ signal }, 'draining')

@@ -4,8 +4,8 @@ import {
   Gauge,
   Histogram,
   Registry,
-  type CounterConfiguration,
   type GaugeConfiguration,
+  type HistogramConfiguration,
 } from 'prom-client'
 import { contractInfo } from '../../generated/operations.ts'
 import type { UsageRow } from '../core/receipt.ts'
@@ -17,26 +17,38 @@ export type Metrics = ReturnType<typeof createMetrics>
 const firstEventSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60]
 const durationSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
-export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }) {
+type Options = {
+  bufferedBytes: () => number
+  /** Counts the requests whose log lines are pending. */
+  settle: () => void
+}
+
+export function createMetrics({ bufferedBytes, settle: settleLog }: Options) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const registers = [registry]
-  const ledger = createLedgerCounters(registers)
-  const buffered = new Gauge({
-    name: 'gateway_buffered_bytes',
-    help: 'Bytes of requests and answers that are held in memory.',
-    registers,
-  })
-  buildInfo(registers)
+  const { contentType } = registry
+  const within = metricsIn(registry)
+  const { counter, gauge, histogram } = within
+  const ledger = createLedgerCounters(within)
+  const buffered = gauge(
+    'gateway_buffered_bytes',
+    'Bytes of requests and answers that are held in memory.',
+  )
+  const build = '1; the labels are the versions of the gateway and of Node.'
+  gauge('gateway_build_info', build, { labelNames: ['version', 'node'], aggregator: 'max' }).set(
+    { version: contractInfo.version, node: process.version },
+    1,
+  )
   const settle = () => {
+    settleLog()
     ledger.settle()
     buffered.set(bufferedBytes())
   }
   return {
-    contentType: registry.contentType,
+    contentType,
     read: async () => {
       settle()
-      return { contentType: registry.contentType, text: await registry.metrics() }
+      return { contentType, text: await registry.metrics() }
     },
     /** The same metrics as objects. */
     readObjects: async () => {
@@ -45,74 +57,85 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       return (await registry.getMetricsAsJSON()) as unknown as Reading
     },
     recorded: ledger.add,
-    observe: (now: Observed) => observe(registers, now),
-    ...createPeerMetrics(registers),
-    spansDropped: spansDropped(registers),
-    requests: new Histogram({
-      name: 'gateway_request_duration_seconds',
-      help: 'Requests by method, status and time to the end of the answer.',
-      labelNames: ['method', 'status'],
-      buckets: durationSeconds,
-      registers,
-    }),
-    collections: new Counter({
-      name: 'gateway_forced_collections_total',
-      help: 'Garbage collections that the gateway forced, by cause.',
-      labelNames: ['cause'],
-      registers,
-    }),
-    connections: new Gauge({
-      name: 'gateway_connections',
-      help: 'Open client connections.',
-      registers,
-    }),
-    closed: new Counter({
-      name: 'gateway_connections_closed_total',
-      help: 'Client connections that the gateway refused or closed early, by reason.',
-      labelNames: ['reason'],
-      registers,
-    }),
-    signInFailures: new Counter({
-      name: 'gateway_sign_in_failures_total',
-      help: 'Sign-ins with a wrong e-mail or password.',
-      registers,
-    }),
-    backgroundFailures: new Counter({
-      name: 'gateway_background_failures_total',
-      help: 'Failed background work, by kind; it is retried.',
-      labelNames: ['work'],
-      registers,
-    }),
-    ...createCallMetrics(registers),
+    observe: (now: Observed) => observe(within, now),
+    ...createPeerMetrics(within),
+    spansDropped: counter(
+      'gateway_spans_dropped_total',
+      'Spans that were not exported to the OpenTelemetry collector, by reason.',
+      'reason',
+    ),
+    requests: histogram(
+      'gateway_request_duration_seconds',
+      'Requests by method, status and time to the end of the answer.',
+      { labelNames: ['method', 'status'], buckets: durationSeconds },
+    ),
+    collections: counter(
+      'gateway_forced_collections_total',
+      'Garbage collections that the gateway forced, by cause.',
+      'cause',
+    ),
+    connections: gauge('gateway_connections', 'Open client connections.'),
+    closed: counter(
+      'gateway_connections_closed_total',
+      'Client connections that the gateway refused or closed early, by reason.',
+      'reason',
+    ),
+    signInFailures: counter(
+      'gateway_sign_in_failures_total',
+      'Sign-ins with a wrong e-mail or password.',
+    ),
+    backgroundFailures: counter(
+      'gateway_background_failures_total',
+      'Failed background work, by kind; it is retried.',
+      'work',
+    ),
+    ...createCallMetrics(within),
   }
 }
 
 /** Metrics of attempts on providers, and of calls whose clients disconnected. */
-function createCallMetrics(registers: Registry[]) {
+function createCallMetrics({ counter, gauge, histogram }: Within) {
   return {
-    left: new Counter({
-      name: 'gateway_calls_left_total',
-      help: 'Calls whose client disconnected before a non-streamed answer; the calls go on.',
-      registers,
-    }),
-    abandonedCalls: new Gauge({
-      name: 'gateway_left_calls',
-      help: 'Running calls whose client has disconnected.',
-      registers,
-    }),
-    attempts: new Counter({
-      name: 'gateway_upstream_attempts_total',
-      help: 'Attempts on a provider, by outcome.',
-      labelNames: ['provider', 'outcome'],
-      registers,
-    }),
-    firstEvent: new Histogram({
-      name: 'gateway_time_to_first_event_seconds',
-      help: 'Time from the start of a stream to its first event, by provider; earlier attempts count.',
-      labelNames: ['provider'],
-      buckets: firstEventSeconds,
-      registers,
-    }),
+    left: counter(
+      'gateway_calls_left_total',
+      'Calls whose client disconnected before a non-streamed answer; the calls go on.',
+    ),
+    abandonedCalls: gauge('gateway_left_calls', 'Running calls whose client has disconnected.'),
+    attempts: counter(
+      'gateway_upstream_attempts_total',
+      'Attempts on a provider, by outcome.',
+      'provider',
+      'outcome',
+    ),
+    firstEvent: histogram(
+      'gateway_time_to_first_event_seconds',
+      'Time from the start of a stream to its first event, by provider; earlier attempts count.',
+      { labelNames: ['provider'], buckets: firstEventSeconds },
+    ),
+  }
+}
+
+type Within = ReturnType<typeof metricsIn>
+
+/** Creates metrics in a registry. */
+function metricsIn(registry: Registry) {
+  const registers = [registry]
+  return {
+    counter: <Label extends string = never>(
+      name: string,
+      help: string,
+      ...labelNames: readonly Label[]
+    ) => new Counter({ name, help, labelNames, registers }),
+    gauge: <Label extends string = never>(
+      name: string,
+      help: string,
+      more: Omit<GaugeConfiguration<Label>, 'name' | 'help'> = {},
+    ) => new Gauge({ name, help, registers, ...more }),
+    histogram: <Label extends string>(
+      name: string,
+      help: string,
+      more: Omit<HistogramConfiguration<Label>, 'name' | 'help'>,
+    ) => new Histogram({ name, help, registers, ...more }),
   }
 }
 
@@ -123,88 +146,50 @@ type Observed = {
   openCircuits: () => ReadonlyMap<string, number>
 }
 
-function observe(registers: Registry[], { running, openCircuits }: Observed) {
-  const runningRequests: Gauge = new Gauge({
-    name: 'gateway_running_requests',
-    help: 'Requests that are not answered yet, this one included.',
-    registers,
-    collect: () => runningRequests.set(running()),
-  })
-  const circuits: Gauge = new Gauge({
-    name: 'gateway_open_circuits',
-    help: 'Models of a provider that are not called for a while after failures.',
-    labelNames: ['provider'],
-    // Each worker has its own circuits for the same models.
-    aggregator: 'max',
-    registers,
-    collect: () => {
-      circuits.reset()
-      for (const [provider, count] of openCircuits()) circuits.set({ provider }, count)
-    },
-  })
-}
-
-function buildInfo(registers: Registry[]): void {
-  new Gauge({
-    name: 'gateway_build_info',
-    help: '1; the labels are the versions of the gateway and of Node.',
-    labelNames: ['version', 'node'],
-    aggregator: 'max',
-    registers,
-  }).set({ version: contractInfo.version, node: process.version }, 1)
-}
-
-/** Metrics of state that processes share through Redis. */
-function createPeerMetrics(registers: Registry[]) {
-  return {
-    limitsFallback: lateGauge({
-      name: 'gateway_limits_fallback',
-      help: '1 while this process counts its share of the limits without Redis, else 0.',
-      // The value is 1 if any worker counts alone.
+function observe({ gauge }: Within, { running, openCircuits }: Observed) {
+  const runningRequests: Gauge = gauge(
+    'gateway_running_requests',
+    'Requests that are not answered yet, this one included.',
+    { collect: () => runningRequests.set(running()) },
+  )
+  const circuits: Gauge<'provider'> = gauge(
+    'gateway_open_circuits',
+    'Models of a provider that are not called for a while after failures.',
+    {
+      labelNames: ['provider'],
+      // Each worker has its own circuits for the same models.
       aggregator: 'max',
-      registers,
-    }),
-    redisUp: lateGauge({
-      name: 'gateway_redis_up',
-      help: '1 while Redis answers, else 0; only with REDIS_URL.',
+      collect: () => {
+        circuits.reset()
+        for (const [provider, count] of openCircuits()) circuits.set({ provider }, count)
+      },
+    },
+  )
+}
+
+/** Metrics of state that processes share through Redis. They appear with their first value: 0 would be wrong. */
+function createPeerMetrics({ counter, gauge }: Within) {
+  let fallback: Gauge | undefined
+  let up: Gauge | undefined
+  let cache: Counter<'outcome'> | undefined
+  return {
+    limitsFallback: (value: 0 | 1): void => {
+      const help = '1 while this process counts its share of the limits without Redis, else 0.'
+      // The value is 1 if any worker counts alone.
+      fallback ??= gauge('gateway_limits_fallback', help, { aggregator: 'max' })
+      fallback.set(value)
+    },
+    redisUp: (value: 0 | 1): void => {
+      const help = '1 while Redis answers, else 0; only with REDIS_URL.'
       // The value is 1 only if Redis answers all workers.
-      aggregator: 'min',
-      registers,
-    }),
-    sharedCacheUsed: lateCounter({
-      name: 'gateway_far_cache_total',
-      help: 'Reads and writes of the shared cache, by outcome.',
-      labelNames: ['outcome'],
-      registers,
-    }),
-  }
-}
-
-/** Spans that were not exported, by reason. */
-function spansDropped(registers: Registry[]) {
-  return new Counter({
-    name: 'gateway_spans_dropped_total',
-    help: 'Spans that were not exported to the OpenTelemetry collector, by reason.',
-    labelNames: ['reason'],
-    registers,
-  })
-}
-
-/** A gauge that appears with its first value: before the first value, 0 would be wrong. */
-function lateGauge(options: GaugeConfiguration<string>): (value: number) => void {
-  let gauge: Gauge | undefined
-  return (value) => {
-    gauge ??= new Gauge(options)
-    gauge.set(value)
-  }
-}
-
-/** A counter by outcome that appears with its first value. */
-function lateCounter(options: CounterConfiguration<string>): (outcome: string) => void {
-  let counter: Counter | undefined
-  return (outcome) => {
-    counter ??= new Counter(options)
-    counter.inc({ outcome })
+      up ??= gauge('gateway_redis_up', help, { aggregator: 'min' })
+      up.set(value)
+    },
+    sharedCacheUsed: (outcome: string): void => {
+      const help = 'Reads and writes of the shared cache, by outcome.'
+      cache ??= counter('gateway_far_cache_total', help, 'outcome')
+      cache.inc({ outcome })
+    },
   }
 }
 
@@ -229,25 +214,26 @@ type Sums = {
  * Counters of the ledger's rows. The sums are kept here until the metrics are read: prom-client serializes
  * and checks the labels of each increment, and a row causes four increments.
  */
-function createLedgerCounters(registers: Registry[]) {
-  const calls = new Counter({
-    name: 'gateway_calls_total',
-    help: 'Calls in the ledger by face, modality, mode, outcome, cache, provider and model.',
-    labelNames: [...callLabels, ...modelLabels],
-    registers,
-  })
-  const tokens = new Counter({
-    name: 'gateway_tokens_total',
-    help: 'Tokens by direction, mode, provider and model.',
-    labelNames: ['direction', 'mode', ...modelLabels],
-    registers,
-  })
-  const costUsd = new Counter({
-    name: 'gateway_cost_usd_total',
-    help: 'Cost in dollars by mode, provider and model; the ledger has the exact amounts.',
-    labelNames: ['mode', ...modelLabels],
-    registers,
-  })
+function createLedgerCounters({ counter }: Within) {
+  const calls = counter(
+    'gateway_calls_total',
+    'Calls in the ledger by face, modality, mode, outcome, cache, provider and model.',
+    ...callLabels,
+    ...modelLabels,
+  )
+  const tokens = counter(
+    'gateway_tokens_total',
+    'Tokens by direction, mode, provider and model.',
+    'direction',
+    'mode',
+    ...modelLabels,
+  )
+  const costUsd = counter(
+    'gateway_cost_usd_total',
+    'Cost in dollars by mode, provider and model; the ledger has the exact amounts.',
+    'mode',
+    ...modelLabels,
+  )
   const unsettled = new Map<string, Sums>()
 
   const models = new Set<string>()

@@ -7,8 +7,8 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { LoggedRefusals } from './refusals.ts'
 
-/** Methods with a label of their own. Other methods that Node accepts share the label `other`. */
-const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
+/** Methods with a label of their own. Other methods share one, since clients choose them. */
+export const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
 
 type Printing = { log: Log; metrics: Metrics; refusals: LoggedRefusals }
 

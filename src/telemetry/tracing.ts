@@ -7,7 +7,6 @@ import {
   type Tracing,
 } from '../core/trace.ts'
 import type { Events } from './events.ts'
-import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { MetricFamily } from './open-telemetry/bridge.ts'
 import type { OpenTelemetrySettings } from './open-telemetry/start.ts'
@@ -22,7 +21,6 @@ type Options = {
   secrets: Pick<OpenTelemetrySettings, 'otlpHeaders'>
   metrics: Pick<Metrics, 'readObjects' | 'spansDropped'>
   events: Pick<Events, 'exported'>
-  log: Pick<Log, 'settle'>
 }
 type Derived = Pick<
   OpenTelemetrySettings,
@@ -33,13 +31,8 @@ type Derived = Pick<
 export type Started = { tracing: Tracing | undefined; close: () => Promise<void> }
 
 /** Starts tracing as configured. OpenTelemetry is loaded only if it is configured. */
-export async function startTracing({
-  config,
-  secrets,
-  metrics,
-  events,
-  log,
-}: Options): Promise<Started> {
+export async function startTracing(options: Options): Promise<Started> {
+  const { config, secrets, metrics, events } = options
   const { otlpEndpoint, otelSdkDisabled, traceContext, workers, limits } = config
   if (otlpEndpoint === undefined || otelSdkDisabled) {
     const tracing = traceContext === 'passed_on' ? passingOn : undefined
@@ -55,11 +48,8 @@ export async function startTracing({
       spansMax: limits.telemetrySpansMax,
       flushTimeoutMs: limits.telemetryFlushTimeoutMs,
     },
-    readMetrics: async () => {
-      log.settle()
-      // prom-client's type of a metric omits `metricName` within a histogram.
-      return (await metrics.readObjects()) as unknown as MetricFamily[]
-    },
+    // prom-client's type of a metric omits `metricName` within a histogram.
+    readMetrics: async () => (await metrics.readObjects()) as unknown as MetricFamily[],
     losses: {
       dropped: (reason, spans) => metrics.spansDropped.inc({ reason }, spans),
       exported: events.exported,

@@ -68,6 +68,7 @@ describe('doctor', () => {
     expect(report.healthy).to.equal(true)
     expect(report.providers[0]).to.include({ id: 'openai', healthy: true })
     expect(report.config).to.have.property('limits').that.includes({ requestsPerMinute: 6000 })
+    expect(report.config).to.not.have.nested.property('limits.keyCacheMs')
     const { code: wrong } = await run('doctor --xml')
     expect(wrong).to.equal(2)
   })

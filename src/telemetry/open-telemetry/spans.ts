@@ -9,7 +9,6 @@ import {
   type Link,
   type Span,
 } from '@opentelemetry/api'
-import { contractMethods } from '../../../generated/operations.ts'
 import { shortened } from '../../core/error.ts'
 import {
   readTraceContext,
@@ -20,6 +19,7 @@ import {
   type Tracing,
 } from '../../core/trace.ts'
 import { fail, followCall, secondsSince, type Around, type Tools } from './call-span.ts'
+import { knownMethods } from '../request-line.ts'
 import type { Instruments } from './instruments.ts'
 import { attribute, other } from './names.ts'
 
@@ -29,8 +29,6 @@ type Options = Tools & {
 }
 
 const pathCharactersMax = 500
-/** Methods with series of their own. Other methods share one series, since clients choose them. */
-const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
 
 /** Creates a span for each request, each tool call and each attempt on a provider. */
 export function createSpans(options: Options): Tracing {
