@@ -38,10 +38,7 @@ export function readCatalogRows(): CatalogModel[] {
     })
 }
 
-type Configured = Pick<
-  CatalogOptions,
-  'rows' | 'aliases' | 'prefixes' | 'defaultImageModel' | 'clock'
-> & {
+type Configured = Omit<CatalogOptions, 'undescribedIds' | 'undescribed'> & {
   /** The operator's prices and models, already validated. */
   catalog: OwnEntries
   endpoints: readonly ({ id: string; models: '*' | readonly string[] | 'catalog' } & Related)[]

@@ -14,6 +14,13 @@ export type Names = {
   read(name: string): Model | undefined
 }
 
+/** The ids of providers by each prefix of model names, the ids included. */
+export function providersByPrefix(prefixes: NamePrefixes): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(prefixes).flatMap(([id, others]) => [id, ...others].map((one) => [one, id])),
+  )
+}
+
 /** The name, trimmed and in lower case; undefined for a text that cannot be the name of a model. */
 export function plainName(name: string): string | undefined {
   if (!schemaChecks.ModelName(name)) return undefined
@@ -29,9 +36,7 @@ export function createNames(
   const exact = exactNames(models)
   // Omits models of the operator's endpoints, whose names must match exactly.
   const loose = looseNames(models.filter(({ row }) => !ownIds.has(row.provider)))
-  const providers = new Map(
-    Object.entries(prefixes).flatMap(([id, others]) => [id, ...others].map((one) => [one, id])),
-  )
+  const providers = providersByPrefix(prefixes)
 
   /** A model by its name without a prefix, at the given provider or at any provider. */
   const find = (plain: string, provider?: string): Model | undefined => {

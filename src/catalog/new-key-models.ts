@@ -2,7 +2,7 @@ import { GatewayError } from '../core/error.ts'
 import { ModelNotFound } from '../core/words/model-not-found.ts'
 import type { Catalog } from '../core/model.ts'
 import { nearName } from '../core/words/near-name.ts'
-import { plainName, type NamePrefixes, nearModel } from './names.ts'
+import { plainName, providersByPrefix, type NamePrefixes, nearModel } from './names.ts'
 
 type Known = {
   catalog: Pick<Catalog, 'find' | 'list'>
@@ -49,8 +49,7 @@ function noKeyModel(message: string, param: string): GatewayError {
 function vendorsOwn(asked: string, prefixes: NamePrefixes): string | undefined {
   const slash = asked.indexOf('/')
   if (slash < 0) return undefined
-  const prefix = asked.slice(0, slash).toLowerCase()
+  const vendor = providersByPrefix(prefixes).get(asked.slice(0, slash).toLowerCase())
   const name = asked.slice(slash + 1).trim()
-  const vendor = Object.entries(prefixes).find(([id, others]) => [id, ...others].includes(prefix))
-  return name === '' || vendor === undefined ? undefined : `${vendor[0]}/${name}`
+  return name === '' || vendor === undefined ? undefined : `${vendor}/${name}`
 }

@@ -71,12 +71,8 @@ function routeOf(way: Way, attempts: ByRoute, options: Options): Schemas['Catalo
   }
 }
 
-function routeKeyOf({
-  provider,
-  upstreamModel,
-}: {
-  provider: string
-  upstreamModel: string
-}): string {
+type RouteName = Pick<TimedAttempt, 'provider' | 'upstreamModel'>
+
+function routeKeyOf({ provider, upstreamModel }: RouteName): string {
   return `${provider}/${upstreamModel}`
 }

@@ -4,7 +4,7 @@ import { nearName } from '../core/words/near-name.ts'
 import { readPrices } from '../core/money/price.ts'
 import { createNames, type NamePrefixes } from './names.ts'
 import { complaintsAboutRow } from './row-complaints.ts'
-import { undescribedModel } from './undescribed.ts'
+import { capabilitiesOf, undescribedModel } from './undescribed.ts'
 
 /** The operator's changes by model name: members of a catalog row; null removes a member. */
 export type OwnEntries = Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -88,15 +88,7 @@ function newRow(name: string, entry: Members, providerIds: readonly string[]) {
 /** The abilities of a new embedding model. */
 const embeds: Pick<CatalogModel, 'output_modalities' | 'capabilities'> = {
   output_modalities: ['embedding'],
-  capabilities: {
-    chat: false,
-    streaming: false,
-    tools: false,
-    vision: false,
-    reasoning: false,
-    image_generation: false,
-    image_edit: false,
-  },
+  capabilities: capabilitiesOf({ chats: false }),
 }
 
 /** Input and output modalities derived from an entry's capabilities. */

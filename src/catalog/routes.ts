@@ -209,18 +209,11 @@ function notConfigured(
   )
 }
 
-/** The check of which models a key may call. */
-type KeyModels = {
-  mayUse(model: Model, caller: Caller): boolean
-  /** Throws `model_not_allowed` for a model that the key may not call. */
-  check(model: Model, caller: Caller): void
-}
-
 /**
- * Compares model ids, so requests and the key's list may use any name of a model. `idOf` returns
+ * The check of which models a key may call. Compares model ids, so requests and the key's list may use any name of a model. `idOf` returns
  * the id of a model by any of its names, or an unknown name unchanged.
  */
-function createKeyModels(idOf: (name: string) => string): KeyModels {
+function createKeyModels(idOf: (name: string) => string) {
   // The ids of a key's list are cached as long as the caller object lives.
   const known = new WeakMap<readonly string[], ReadonlySet<string>>()
   const idsOf = (models: readonly string[]) => {
@@ -232,7 +225,8 @@ function createKeyModels(idOf: (name: string) => string): KeyModels {
     models === null || models.includes(row.id) || idsOf(models).has(row.id)
   return {
     mayUse,
-    check: (model, caller) => {
+    /** Throws `model_not_allowed` for a model that the key may not call. */
+    check: (model: Model, caller: Caller): void => {
       if (mayUse(model, caller)) return
       throw new GatewayError(
         'model_not_allowed',

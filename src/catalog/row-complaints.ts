@@ -26,8 +26,9 @@ function isForInputOnly({ embedding, output_modalities: made }: CatalogModel): b
   return embedding !== undefined || made.includes('moderation')
 }
 
-function about(member: string, text: string): RowComplaint {
-  return { members: member === '' ? [] : member.split('.'), text }
+/** The error of a member, if it is wrong. */
+function aboutIf(isWrong: boolean, member: string, text: string): RowComplaint[] {
+  return isWrong ? [{ members: member === '' ? [] : member.split('.'), text }] : []
 }
 
 function aboutNames(
@@ -38,64 +39,57 @@ function aboutNames(
   const others = all.filter((other) => other.id !== id)
   const taken = new Set(['auto', ...others.flatMap((one) => [one.id, ...(one.aliases ?? [])])])
   const next = others.find((other) => other.id === successor)
+  const hasNext = next !== undefined && next.status !== 'deactivated'
   return [
-    ...(providerIds.includes(provider)
-      ? []
-      : [
-          about(
-            'provider',
-            `'${provider}' is neither a vendor nor an id in providers. Name one of them.`,
-          ),
-        ]),
-    ...(id === 'auto'
-      ? [about('', "'auto' is the default image model. Choose another name.")]
-      : []),
-    ...aliases
-      .filter((alias) => taken.has(alias))
-      .map((alias) => about('aliases', `'${alias}' is another model's name. Leave it out.`)),
-    ...(successor === undefined || (next !== undefined && next.status !== 'deactivated')
-      ? []
-      : [
-          about(
-            'successor',
-            `the model '${successor}' does not exist or is deactivated. Name another model.`,
-          ),
-        ]),
+    ...aboutIf(
+      !providerIds.includes(provider),
+      'provider',
+      `'${provider}' is neither a vendor nor an id in providers. Name one of them.`,
+    ),
+    ...aboutIf(id === 'auto', '', "'auto' is the default image model. Choose another name."),
+    ...aliases.flatMap((alias) =>
+      aboutIf(taken.has(alias), 'aliases', `'${alias}' is another model's name. Leave it out.`),
+    ),
+    ...aboutIf(
+      successor !== undefined && !hasNext,
+      'successor',
+      `the model '${successor}' does not exist or is deactivated. Name another model.`,
+    ),
   ]
 }
 
 function aboutAbilities(
   { capabilities, image, embedding }: CatalogModel,
   all: readonly CatalogModel[],
-) {
-  const known = [...new Set(all.flatMap((one) => Object.keys(one.capabilities)))]
+): RowComplaint[] {
   const others = new Set(
     all
       .filter((one) => one.capabilities !== capabilities)
       .flatMap((one) => Object.keys(one.capabilities)),
   )
-  const unknown = Object.keys(capabilities).filter((name) => !others.has(name))
   const draws = capabilities.image_generation || capabilities.image_edit
   return [
-    ...unknown.map((name) => {
-      const near = nearName(
-        name,
-        known.filter((one) => others.has(one)),
-      )
-      return about(
-        'capabilities',
-        `unknown capability '${name}'.${near === undefined ? '' : ` Did you mean '${near}'?`}`,
-      )
+    ...Object.keys(capabilities).flatMap((name) => {
+      if (others.has(name)) return []
+      const near = nearName(name, [...others])
+      const meant = near === undefined ? '' : ` Did you mean '${near}'?`
+      return aboutIf(true, 'capabilities', `unknown capability '${name}'.${meant}`)
     }),
-    ...(embedding !== undefined && (draws || capabilities.chat)
-      ? [about('embedding', 'an embedding model makes no texts or pictures. Remove capabilities.')]
-      : []),
-    ...(draws && image === undefined
-      ? [about('image', 'an image model needs its sizes, as in src/catalog/models.')]
-      : []),
-    ...(!draws && image !== undefined
-      ? [about('image', 'set image_generation or image_edit in capabilities, or leave image out.')]
-      : []),
+    ...aboutIf(
+      embedding !== undefined && (draws || capabilities.chat),
+      'embedding',
+      'an embedding model makes no texts or pictures. Remove capabilities.',
+    ),
+    ...aboutIf(
+      draws && image === undefined,
+      'image',
+      'an image model needs its sizes, as in src/catalog/models.',
+    ),
+    ...aboutIf(
+      !draws && image !== undefined,
+      'image',
+      'set image_generation or image_edit in capabilities, or leave image out.',
+    ),
   ]
 }
 
@@ -104,24 +98,29 @@ function aboutDates(row: CatalogModel): RowComplaint[] {
     const date = row[name]
     return date === undefined ? [] : { name, date }
   })
-  const changes = (row.price_changes ?? []).map(({ from }) => ({
+  const changes = (row.price_changes ?? []).map(({ from: date }) => ({
     name: 'price_changes',
-    date: from,
+    date,
   }))
-  const unreal = [...life, ...changes].filter(({ date }) => !isDay(date))
   return [
-    ...unreal.map(({ name, date }) =>
-      about(name, `'${date}' is not a date. Write it as 2026-11-22.`),
+    ...[...life, ...changes].flatMap(({ name, date }) =>
+      aboutIf(!isDay(date), name, `'${date}' is not a date. Write it as 2026-11-22.`),
     ),
-    ...(isRising(life.map(({ date }) => date))
-      ? []
-      : [about('', 'released_at, deprecated_at and deactivated_at must be in this order.')]),
-    ...(isRising(changes.map(({ date }) => date))
-      ? []
-      : [about('price_changes', 'put the earliest first.')]),
-    ...(row.status === 'deprecated' && row.deprecated_at === undefined
-      ? [about('deprecated_at', 'set the date since when it is deprecated.')]
-      : []),
+    ...aboutIf(
+      !isRising(life.map(({ date }) => date)),
+      '',
+      'released_at, deprecated_at and deactivated_at must be in this order.',
+    ),
+    ...aboutIf(
+      !isRising(changes.map(({ date }) => date)),
+      'price_changes',
+      'put the earliest first.',
+    ),
+    ...aboutIf(
+      row.status === 'deprecated' && row.deprecated_at === undefined,
+      'deprecated_at',
+      'set the date since when it is deprecated.',
+    ),
   ]
 }
 
@@ -139,20 +138,21 @@ function aboutPrices(
   const missing = hasOutput ? 'input_per_million_tokens' : 'output_per_million_tokens'
   const bounded = perImage.some((one) => one.pixels_max !== undefined)
   return [
-    ...((input === undefined) === hasOutput && (hasOutput || needsOutput)
-      ? [
-          about(
-            `pricing.${missing}`,
-            'input and output prices must be set together. Set it too; 0 means free.',
-          ),
-        ]
-      : []),
-    ...(isRising(tiers.map((tier) => String(tier.input_tokens_above).padStart(16, '0')))
-      ? []
-      : [about('pricing.tiers', 'put the lowest threshold first.')]),
-    ...(bounded && perImage.at(-1)?.pixels_max !== undefined
-      ? [about('pricing.per_image', 'end with a price without pixels_max, for larger pictures.')]
-      : []),
+    ...aboutIf(
+      (input === undefined) === hasOutput && (hasOutput || needsOutput),
+      `pricing.${missing}`,
+      'input and output prices must be set together. Set it too; 0 means free.',
+    ),
+    ...aboutIf(
+      !isRising(tiers.map((tier) => String(tier.input_tokens_above).padStart(16, '0'))),
+      'pricing.tiers',
+      'put the lowest threshold first.',
+    ),
+    ...aboutIf(
+      bounded && perImage.at(-1)?.pixels_max !== undefined,
+      'pricing.per_image',
+      'end with a price without pixels_max, for larger pictures.',
+    ),
   ]
 }
 

@@ -1,15 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { AmbiguousModel } from '../core/words/model-not-found.ts'
 import type { Model } from '../core/model.ts'
-import { plainName, type NamePrefixes } from './names.ts'
+import { plainName, providersByPrefix, type NamePrefixes } from './names.ts'
 import { undescribedModel } from './undescribed.ts'
 
-export type VendorModels = {
-  /** Finds a name in the loaded lists. Throws AmbiguousModel if several vendors have it. */
-  find(name: string): Model | undefined
-  /** Loads missing and expired lists; undefined if all lists are current. Never rejects. */
-  learn(): Promise<void> | undefined
-}
+export type VendorModels = ReturnType<typeof createVendorModels>
 
 type Options = {
   /** Functions by provider id that fetch the model names of a vendor and reject on failure. */
@@ -28,13 +23,11 @@ const modelsMax = 1000
 const retryMs = 30_000
 
 /** Fetches each list at most once per `modelListTtlSeconds`, and only for an unknown name. */
-export function createVendorModels({ lists, prefixes, limits, monotonic }: Options): VendorModels {
+export function createVendorModels({ lists, prefixes, limits, monotonic }: Options) {
   const { modelListTtlSeconds, modelListTimeoutMs } = limits
   const known = new Map<string, Known>()
   const models = new LRUCache<string, Model>({ max: modelsMax })
-  const providers = new Map(
-    Object.entries(prefixes).flatMap(([id, others]) => [id, ...others].map((one) => [one, id])),
-  )
+  const providers = providersByPrefix(prefixes)
 
   const read = async (id: string, list: (signal: AbortSignal) => Promise<readonly string[]>) => {
     const before = known.get(id)?.names ?? new Map<string, string>()
@@ -58,7 +51,11 @@ export function createVendorModels({ lists, prefixes, limits, monotonic }: Optio
   }
 
   return {
-    find: (name) => {
+    /**
+     * Finds a name in the loaded lists; the model has no capabilities or prices. Throws
+     * AmbiguousModel if several vendors list the name.
+     */
+    find: (name: string): Model | undefined => {
       const plain = plainName(name)
       if (plain === undefined) return undefined
       const slash = plain.indexOf('/')
@@ -75,7 +72,8 @@ export function createVendorModels({ lists, prefixes, limits, monotonic }: Optio
       const candidates = found.map((one) => modelOf(one.id, one.upstream))
       throw new AmbiguousModel(plain, candidates)
     },
-    learn: () => {
+    /** Loads missing and expired lists; undefined if all lists are current. Never rejects. */
+    learn: (): Promise<void> | undefined => {
       if (modelListTtlSeconds === 0) return undefined
       const now = monotonic()
       const reading = [...lists].flatMap(([id, list]) => {

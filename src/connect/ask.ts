@@ -24,7 +24,6 @@ export type Answer = {
   status: number
   headers: Readonly<Record<string, string>>
   body: string
-  durationMs: number
 }
 /** A request without an answer: an error code of the system, of TLS or of undici, or `timeout`. */
 export type NoAnswer = { errorCode: string }
@@ -78,12 +77,9 @@ export function openRequester(net: Net, { isTrusting }: { isTrusting: boolean })
     })
   return {
     ask: async (ask) => {
-      const started = performance.now()
       try {
         const { statusCode, headers, body } = await open(ask, AbortSignal.timeout(timeoutMs))
-        const text = await textOf(body)
-        const durationMs = performance.now() - started
-        return { status: statusCode, headers: plain(headers), body: text, durationMs }
+        return { status: statusCode, headers: plain(headers), body: await textOf(body) }
       } catch (error) {
         return { errorCode: reasonOf(error) }
       }

@@ -1,9 +1,6 @@
 /** A client as data: its first requests, its registration, and its redirect address. */
 export type Client = {
-  id: string
   name: string
-  /** Whether the client calls from its maker's servers and not from the user's machine. */
-  isHosted: boolean
   userAgent: string
   /** The requests of the client to the tool server before the sign-in. */
   opening: readonly Opening[]
@@ -41,9 +38,7 @@ const freePort = 51_763
 /** The data of clients, observed or read in their source (docs/connect.md#what-each-client-needs). */
 export const clients: readonly Client[] = [
   {
-    id: 'claude',
     name: 'Claude',
-    isHosted: true,
     hasDocument: true,
     userAgent: 'Claude-User',
     opening: ['discover', 'initialize', 'stream'],
@@ -62,9 +57,7 @@ export const clients: readonly Client[] = [
     },
   },
   {
-    id: 'claude-code',
     name: 'Claude Code',
-    isHosted: false,
     hasDocument: true,
     userAgent: 'claude-code/2.1 (cli)',
     opening: ['initialize'],
@@ -83,9 +76,7 @@ export const clients: readonly Client[] = [
     },
   },
   {
-    id: 'chatgpt',
     name: 'ChatGPT',
-    isHosted: true,
     hasDocument: true,
     userAgent: 'ChatGPT-User/1.0',
     opening: ['initialize'],
@@ -102,9 +93,7 @@ export const clients: readonly Client[] = [
     scope: 'mcp offline_access',
   },
   {
-    id: 'cursor',
     name: 'Cursor',
-    isHosted: false,
     hasDocument: false,
     userAgent: 'Cursor/3.14',
     opening: ['initialize', 'stream'],
@@ -123,9 +112,7 @@ export const clients: readonly Client[] = [
     scope: undefined,
   },
   {
-    id: 'vscode',
     name: 'VS Code',
-    isHosted: false,
     hasDocument: true,
     userAgent: 'Visual Studio Code/1.120',
     opening: ['initialize'],
@@ -151,9 +138,7 @@ export const clients: readonly Client[] = [
     },
   },
   {
-    id: 'mcp-remote',
     name: 'mcp-remote',
-    isHosted: false,
     hasDocument: false,
     userAgent: 'node',
     opening: ['stream', 'initialize'],

@@ -1,13 +1,14 @@
 /** A fault that breaks clients: `text` is the finding, `remedy` says what to change. */
 export type Fault = { code: string; text: string; remedy: string }
 
-/** An observation that breaks no client. */
-export type Note = { note: string }
-
 /** The remedy for a wrong public address. */
 export function setBaseUrl(origin: string): string {
   return `Set BASE_URL=${origin} for the gateway, and restart it.`
 }
+
+/** The remedy for answers that the gateway does not send. */
+export const updateRemedy =
+  'Update the gateway, or delete the rule of the proxy that rewrites its answers.'
 
 /** The remedy for a proxy that does not pass all paths. */
 export const passAllPathsRemedy =

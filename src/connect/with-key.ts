@@ -15,10 +15,11 @@ type Use = { requester: Requester; target: Target; key: string; holdMs: number; 
 export async function examineWithKey(use: Omit<Use, 'found'>): Promise<Found> {
   const found: Found = { works: [], faults: [], notes: [] }
   const all = { ...use, found }
-  const isAccepted = await acceptsKey(all)
-  if (!isAccepted) return found
-  for (const examine of [acceptsHeader, listsTools, listsMixed, session, stream, webPages])
-    await examine(all)
+  const authorization = ['Authorization', `Bearer ${use.key}`] as const
+  const works = 'the key is accepted, and the handshake works'
+  if (!(await acceptsKey(all, authorization, works))) return found
+  await acceptsKey(all, ['x-api-key', use.key], 'the key is accepted in the header x-api-key too')
+  for (const examine of [listsTools, listsMixed, session, stream, webPages]) await examine(all)
   return found
 }
 
@@ -30,20 +31,14 @@ function record({ found }: Use, works: string, fault: Fault | undefined): boolea
   return fault === undefined
 }
 
-async function acceptsKey(use: Use): Promise<boolean> {
-  const { requester, target, key } = use
-  const ask = post(target, initialize, bearer(key))
-  const response = await requester.ask(ask)
-  const broken = brokenAnswer(ask, response) ?? keyFault(response as Answer, 'Authorization')
-  return record(use, 'the key is accepted, and the handshake works', broken)
-}
-
-async function acceptsHeader(use: Use): Promise<void> {
-  const { requester, target, key } = use
-  const ask = post(target, initialize, { 'x-api-key': key })
-  const response = await requester.ask(ask)
-  const broken = brokenAnswer(ask, response) ?? keyFault(response as Answer, 'x-api-key')
-  record(use, 'the key is accepted in the header x-api-key too', broken)
+async function acceptsKey(
+  use: Use,
+  [name, value]: readonly [name: string, value: string],
+  works: string,
+): Promise<boolean> {
+  const ask = post(use.target, initialize, { [name.toLowerCase()]: value })
+  const response = await use.requester.ask(ask)
+  return record(use, works, brokenAnswer(ask, response) ?? keyFault(response as Answer, name))
 }
 
 function keyFault(answer: Answer, header: string): Fault | undefined {

@@ -1,5 +1,5 @@
 import type { createClient } from '@redis/client'
-import { RedisDown, within } from './redis-trouble.ts'
+import { within } from './redis-trouble.ts'
 import type { RedisAddress } from './redis-url.ts'
 
 type Driver = { createClient: typeof createClient }
@@ -88,9 +88,4 @@ function clientOf({ driver, address, keyPrefix, connectTimeoutMs }: Options) {
 /** Pings the server on both connections. Rejects if an answer is late. */
 export async function ping({ commands, subscriber }: RedisLink, timeoutMs: number): Promise<void> {
   await within(timeoutMs, Promise.all([commands.ping(), subscriber.ping()]))
-}
-
-/** The error of commands while Redis is unavailable. */
-export function redisUnavailable(): RedisDown {
-  return new RedisDown('Redis is unavailable.')
 }

@@ -1,11 +1,5 @@
 import type { ErrorReply } from '@redis/client'
-import {
-  connectRedis,
-  redisUnavailable,
-  ping,
-  type RedisCommands,
-  type RedisLink,
-} from './redis-link.ts'
+import { connectRedis, ping, type RedisCommands, type RedisLink } from './redis-link.ts'
 import {
   operatorTrouble,
   RedisDown,
@@ -92,7 +86,7 @@ export async function openRedis({ url, keyPrefix, limits, events }: RedisOptions
   })
   const run: Redis['run'] = async (work, timeoutMs = limits.redisCommandTimeoutMs) => {
     const link = state.link()
-    if (link === undefined) throw redisUnavailable()
+    if (link === undefined) throw new RedisDown('Redis is unavailable.')
     try {
       return await within(timeoutMs, work(link.commands))
     } catch (error) {

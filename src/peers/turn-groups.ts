@@ -12,17 +12,14 @@ type Entry<Operation, Answer> = {
   onLate: ((answer: Answer | undefined) => void) | undefined
 }
 
-/** Sends the operations of one turn of the event loop as one message. */
-type TurnGroups<Operation, Answer> = {
-  /**
-   * Resolves with the answer, or with undefined after the timeout. `onLate` then receives a late answer,
-   * or undefined if the outcome is unknown.
-   */
-  ask(
-    operation: Operation,
-    onLate?: (answer: Answer | undefined) => void,
-  ): Promise<Answer | undefined>
-}
+/**
+ * Resolves with the answer, or with undefined after the timeout. `onLate` then receives a late answer,
+ * or undefined if the outcome is unknown.
+ */
+type Ask<Operation, Answer> = (
+  operation: Operation,
+  onLate?: (answer: Answer | undefined) => void,
+) => Promise<Answer | undefined>
 
 /** Maximum of operations per message, since a script blocks Redis while it runs. */
 const operationsMax = 200
@@ -35,7 +32,7 @@ export function createTurnGroups<Operation, Answer>({
   exchange,
   timeoutMs,
   onFailure,
-}: Options<Operation, Answer>): TurnGroups<Operation, Answer> {
+}: Options<Operation, Answer>): Ask<Operation, Answer> {
   let group: Entry<Operation, Answer>[] = []
   const flush = (): void => {
     const entries = group
@@ -75,10 +72,8 @@ export function createTurnGroups<Operation, Answer>({
       end([])
     })
   }
-  return {
-    ask: (operation, onLate) =>
-      new Promise((resolve) => {
-        if (group.push({ operation, resolve, onLate }) === 1) setImmediate(flush)
-      }),
-  }
+  return (operation, onLate) =>
+    new Promise((resolve) => {
+      if (group.push({ operation, resolve, onLate }) === 1) setImmediate(flush)
+    })
 }

@@ -47,26 +47,25 @@ const totalStandardMs = 30_000
 
 /** Receives the bytes in pieces as they arrive. */
 type ByteSink = { push(piece: Buffer): unknown }
-export type GuardedFetch = {
-  /**
-   * Fetches an untrusted HTTPS address, up to `bytesMax` bytes. Throws a FetchRefusal. Addresses
-   * are checked at each connection, so that no spelling, redirect or DNS rebinding reaches a
-   * private network (docs/behaviour.md#promises, promise 5). `accept` is the Accept header,
-   * `image/*` by default.
-   */
-  fetch(
-    address: string,
-    limits: { bytesMax: number; signal: AbortSignal; accept?: string },
-    sink: ByteSink,
-  ): Promise<void>
-  close(): Promise<void>
-}
+type FetchLimits = { bytesMax: number; signal: AbortSignal; accept?: string }
 
-export function createGuardedFetch(options: Options): GuardedFetch {
+export type GuardedFetch = ReturnType<typeof createGuardedFetch>
+
+export function createGuardedFetch(options: Options) {
   const agent = guardedAgent(options)
   const port = options.port ?? 443
   return {
-    fetch: async (address, { bytesMax, signal, accept = 'image/*' }, sink) => {
+    /**
+     * Fetches an untrusted HTTPS address, up to `bytesMax` bytes. Throws a FetchRefusal. Addresses
+     * are checked at each connection, so that no spelling, redirect or DNS rebinding reaches a
+     * private network (docs/behaviour.md#promises, promise 5). `accept` is the Accept header,
+     * `image/*` by default.
+     */
+    fetch: async (
+      address: string,
+      { bytesMax, signal, accept = 'image/*' }: FetchLimits,
+      sink: ByteSink,
+    ): Promise<void> => {
       const ends = AbortSignal.any([
         signal,
         AbortSignal.timeout(options.totalTimeoutMs ?? totalStandardMs),
@@ -96,28 +95,19 @@ function readAddress(address: string, port: number, base?: URL): URL {
 async function fetchOnce(
   agent: Agent,
   url: URL,
-  { bytesMax, signal, accept }: { bytesMax: number; signal: AbortSignal; accept: string },
+  { bytesMax, signal, accept }: Required<FetchLimits>,
   sink: ByteSink,
 ): Promise<string | undefined> {
   try {
     const headers = { ...productHeaders, accept, 'accept-encoding': 'identity' }
-    const {
-      statusCode,
-      headers: head,
-      body,
-    } = await send(url, { dispatcher: agent, headers, signal })
-    const { location } = head
-    if (statusCode >= 300 && statusCode < 400 && typeof location === 'string') {
+    const answer = await send(url, { dispatcher: agent, headers, signal })
+    const { statusCode, body } = answer
+    const { location, 'content-length': length = 0 } = answer.headers
+    if (statusCode !== 200 || Number(length) > bytesMax) {
       drop(body)
-      return location
-    }
-    if (statusCode !== 200) {
-      drop(body)
+      if (statusCode === 200) throw tooMany(bytesMax)
+      if (statusCode >= 300 && statusCode < 400 && typeof location === 'string') return location
       throw new FetchRefusal('unreachable', `The address answers ${statusCode}.`)
-    }
-    if (Number(head['content-length'] ?? 0) > bytesMax) {
-      drop(body)
-      throw tooMany(bytesMax)
     }
     let bytes = 0
     // Content-Length may be false, so bytes are counted. Without an encoding pieces are Buffers.

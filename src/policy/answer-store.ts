@@ -5,40 +5,29 @@ import type { IdempotentAnswersTable, Tables } from '../storage/tables.ts'
 type Row = IdempotentAnswersTable
 
 /** The stored answers by idempotency keys. All functions reject with a StoreError. */
-export type AnswerStore = {
-  /** Inserts a row; true for only one of concurrent requests with the same key. */
-  take(row: Row): Promise<boolean>
-  find(row: Row): Promise<Row | undefined>
-  /** Replaces the row that was found; false if another request has replaced it first. */
-  takeOver(row: Row, found: Row): Promise<boolean>
-  /** Stores the body of an answer. */
-  put(row: Row, body: Pieces): Promise<void>
-  /** Sets the result of the request; false if the row no longer exists. */
-  finish(row: Row, end: Partial<Row> & Pick<Row, 'state'>): Promise<boolean>
-  /** The body of an answer; undefined if it is incomplete. */
-  pieces(row: Row): Promise<Buffer[] | undefined>
-  remove(row: Row): Promise<void>
-  /** Removes expired rows in small batches and calls `onRemoved` for each answer. */
-  sweep(now: number, onRemoved: (accountId: string, bytes: number) => void): Promise<void>
-  bytesByAccount(): Promise<{ accountId: string; bytes: number; answers: number }[]>
-}
+export type AnswerStore = ReturnType<typeof createAnswerStore>
 
 const pieceBytes = 262_144
 const sweptPiecesMax = 64
 const sweptRowsMax = 200
 
 /** Works in the store's thread, in steps small enough not to delay other queries. */
-export function createAnswerStore(db: Kysely<Tables>): AnswerStore {
+export function createAnswerStore(db: Kysely<Tables>) {
   return {
     ...taking(db),
-    put: async ({ id, expires_at }, body) => {
+    /** Stores the body of an answer. */
+    put: async ({ id, expires_at }: Row, body: Pieces): Promise<void> => {
       let position = 0
       for (const content of cut(body)) {
         const piece = { answer_id: id, position: position++, content, expires_at }
         await db.insertInto('idempotent_answer_pieces').values(piece).execute()
       }
     },
-    finish: async ({ key_digest, id }, end) => {
+    /** Sets the result of the request; false if the row no longer exists. */
+    finish: async (
+      { key_digest, id }: Row,
+      end: Partial<Row> & Pick<Row, 'state'>,
+    ): Promise<boolean> => {
       const { numUpdatedRows } = await db
         .updateTable('idempotent_answers')
         .set(end)
@@ -47,15 +36,15 @@ export function createAnswerStore(db: Kysely<Tables>): AnswerStore {
         .executeTakeFirst()
       return numUpdatedRows > 0n
     },
-    pieces: (row) => readPieces(db, row),
-    remove: async ({ key_digest, id }) => {
+    pieces: (row: Row) => readPieces(db, row),
+    remove: async ({ key_digest, id }: Row): Promise<void> => {
       await db
         .deleteFrom('idempotent_answers')
         .where('key_digest', '=', key_digest)
         .where('id', '=', id)
         .execute()
     },
-    sweep: (now, onRemoved) => sweep(db, now, onRemoved),
+    sweep: (now: number, onRemoved: OnRemoved) => sweep(db, now, onRemoved),
     bytesByAccount: () =>
       db
         .selectFrom('idempotent_answers')
@@ -69,9 +58,10 @@ export function createAnswerStore(db: Kysely<Tables>): AnswerStore {
   }
 }
 
-function taking(db: Kysely<Tables>): Pick<AnswerStore, 'take' | 'find' | 'takeOver'> {
+function taking(db: Kysely<Tables>) {
   return {
-    take: async (row) => {
+    /** Inserts a row; true for only one of concurrent requests with the same key. */
+    take: async (row: Row): Promise<boolean> => {
       const inserted = await db
         .insertInto('idempotent_answers')
         .values(row)
@@ -80,13 +70,14 @@ function taking(db: Kysely<Tables>): Pick<AnswerStore, 'take' | 'find' | 'takeOv
         .executeTakeFirst()
       return inserted !== undefined
     },
-    find: ({ key_digest: digest }) =>
+    find: ({ key_digest: digest }: Row): Promise<Row | undefined> =>
       db
         .selectFrom('idempotent_answers')
         .selectAll()
         .where('key_digest', '=', digest)
         .executeTakeFirst(),
-    takeOver: async (row, found) => {
+    /** Replaces the row that was found; false if another request has replaced it first. */
+    takeOver: async (row: Row, found: Row): Promise<boolean> => {
       const { numUpdatedRows } = await db
         .updateTable('idempotent_answers')
         .set(row)
@@ -100,6 +91,7 @@ function taking(db: Kysely<Tables>): Pick<AnswerStore, 'take' | 'find' | 'takeOv
   }
 }
 
+/** The body of an answer; undefined if it is incomplete. */
 async function readPieces(
   db: Kysely<Tables>,
   { id, body_bytes: bytes }: Row,
@@ -130,11 +122,10 @@ function* cut(body: Pieces): Generator<Uint8Array> {
   }
 }
 
-async function sweep(
-  db: Kysely<Tables>,
-  now: number,
-  onRemoved: (accountId: string, bytes: number) => void,
-): Promise<void> {
+type OnRemoved = (accountId: string, bytes: number) => void
+
+/** Removes expired rows in small batches and calls `onRemoved` for each answer. */
+async function sweep(db: Kysely<Tables>, now: number, onRemoved: OnRemoved): Promise<void> {
   let removed: number
   do {
     const { numDeletedRows } = await db
@@ -160,25 +151,14 @@ async function sweep(
   } while (removed === sweptRowsMax)
 }
 
-export type StoredAnswerBytes = {
-  /** Whether the limit of the account or of the process is reached; undefined if neither is. */
-  refusal(accountId: string): 'account' | 'process' | undefined
-  /** Counts a new row and the bytes of its answer. */
-  take(accountId: string, bytes: number): void
-  /** Counts more bytes of an answer. */
-  grow(accountId: string, bytes: number): void
-  /** Subtracts a removed row and the bytes of its answer. */
-  give(accountId: string, bytes: number): void
-  /** Replaces the counts by the counts of the store, which include the rows of other processes. */
-  count(kept: readonly { accountId: string; bytes: number; answers: number }[]): void
-}
+export type StoredAnswerBytes = ReturnType<typeof createStoredAnswerBytes>
 
 /** The size of a row without the answer. */
 const rowBytes = 1024
 const accountShare = 0.5
 
 /** Counts bytes on top of the store's last count; an account may use half of the limit. */
-export function createStoredAnswerBytes(bytesMax: () => number): StoredAnswerBytes {
+export function createStoredAnswerBytes(bytesMax: () => number) {
   const held = new Map<string, number>()
   let total = 0
   const add = (accountId: string, bytes: number) => {
@@ -188,15 +168,20 @@ export function createStoredAnswerBytes(bytesMax: () => number): StoredAnswerByt
     else held.delete(accountId)
   }
   return {
-    refusal: (accountId) => {
+    /** Whether the limit of the account or of the process is reached; undefined if neither is. */
+    refusal: (accountId: string): 'account' | 'process' | undefined => {
       if (total + rowBytes > bytesMax()) return 'process'
       const own = held.get(accountId) ?? 0
       return own + rowBytes > bytesMax() * accountShare ? 'account' : undefined
     },
-    take: (accountId, bytes) => add(accountId, bytes + rowBytes),
+    /** Counts a new row. */
+    take: (accountId: string) => add(accountId, rowBytes),
+    /** Counts more bytes of an answer. */
     grow: add,
-    give: (accountId, bytes) => add(accountId, -bytes - rowBytes),
-    count: (kept) => {
+    /** Subtracts a removed row and the bytes of its answer. */
+    give: (accountId: string, bytes: number) => add(accountId, -bytes - rowBytes),
+    /** Replaces the counts by the counts of the store, which include the rows of other processes. */
+    count: (kept: Awaited<ReturnType<AnswerStore['bytesByAccount']>>): void => {
       held.clear()
       total = 0
       for (const { accountId, bytes, answers } of kept) add(accountId, bytes + answers * rowBytes)

@@ -13,21 +13,9 @@ type SignIn = {
   isKnown?: boolean
 }
 
-export type SignInAttempts = {
-  /** Counts an attempt; call the returned function if it succeeds. Rejects with `rate_limit_exceeded`. */
-  begin(attempt: SignIn): Promise<() => void>
-  /** Counts a sign-up from an origin, whether or not the account is created. Rejects as `begin` does. */
-  signUp(origin: string): Promise<void>
-}
+export type SignInAttempts = ReturnType<typeof createSignInAttempts>
 
-export type ClientAttempts = {
-  /**
-   * Counts an attempt before its secret is checked. Rejects with `rate_limit_exceeded` while this origin must
-   * wait, for all clients or for this client. Call the returned function with whether the secret was right,
-   * or with undefined if the secret was not checked: then the attempt does not count.
-   */
-  begin(attempt: { origin: string; clientId: string }): Promise<(isClient?: boolean) => void>
-}
+export type ClientAttempts = ReturnType<typeof createClientAttempts>
 
 /** Attempts without a wait; many people may share an origin. */
 const free = { pair: 5, person: 10, origin: 50, signUp: 10 }
@@ -38,9 +26,10 @@ const turnMs = 10_000
  * Slows down password guessing. Attempts from elsewhere do not delay a person at an origin where they have
  * signed in before. Successful sign-ins do not count against other people at the origin.
  */
-export function createSignInAttempts(counts: Counts): SignInAttempts {
+export function createSignInAttempts(counts: Counts) {
   return {
-    begin: async ({ origin, email, isKnown = false }) => {
+    /** Counts an attempt; call the returned function if it succeeds. Rejects with `rate_limit_exceeded`. */
+    begin: async ({ origin, email, isKnown = false }: SignIn): Promise<() => void> => {
       const place = keyOf('sign-in origin', origin)
       if (email === undefined) {
         await begin(counts, [[place, free.origin]])
@@ -60,7 +49,8 @@ export function createSignInAttempts(counts: Counts): SignInAttempts {
           [person, 'take_back'],
         ])
     },
-    signUp: (origin) => begin(counts, [[keyOf('sign-up', origin), free.signUp]]),
+    /** Counts a sign-up from an origin, whether or not the account is created. Rejects as `begin` does. */
+    signUp: (origin: string) => begin(counts, [[keyOf('sign-up', origin), free.signUp]]),
   }
 }
 
@@ -69,7 +59,7 @@ export function createSignInAttempts(counts: Counts): SignInAttempts {
  * of a service sign in when it starts: attempts of one client from one origin run in sequence, because
  * pending attempts count until they succeed and would otherwise refuse the rest.
  */
-export function createClientAttempts(counts: Counts): ClientAttempts {
+export function createClientAttempts(counts: Counts) {
   const turns = new Map<string, Promise<void>>()
   const takeTurn = async (pair: string): Promise<() => void> => {
     const before = turns.get(pair)
@@ -84,7 +74,12 @@ export function createClientAttempts(counts: Counts): ClientAttempts {
     }
   }
   return {
-    begin: async ({ origin, clientId }) => {
+    /**
+     * Counts an attempt before its secret is checked. Rejects with `rate_limit_exceeded` while this origin must
+     * wait, for all clients or for this client. Call the returned function with whether the secret was right,
+     * or with undefined if the secret was not checked: then the attempt does not count.
+     */
+    begin: async ({ origin, clientId }: { origin: string; clientId: string }) => {
       const place = keyOf('client origin', origin)
       const pair = keyOf('client pair', origin, clientId)
       const endTurn = await takeTurn(pair)
@@ -97,7 +92,7 @@ export function createClientAttempts(counts: Counts): ClientAttempts {
         endTurn()
         throw error
       }
-      return (isClient) => {
+      return (isClient?: boolean): void => {
         if (isClient !== false) {
           counts.settleAttempt([
             [pair, isClient === true ? 'forget' : 'take_back'],

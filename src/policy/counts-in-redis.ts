@@ -80,11 +80,6 @@ type Options = {
   onJoint: () => void
 }
 
-type CountsInRedis = Counts & {
-  /** The number of processes in the last reply. */
-  processes(): number
-}
-
 const beatIntervalMs = 2000
 /** The interval of heartbeats while Redis does not answer, and at the start of the process. */
 const retryIntervalMs = 250
@@ -98,7 +93,7 @@ const leaseMarginMs = 30_000
  * Counts in Redis for all processes. If a reply is missing, this process counts its share in memory until the
  * next reply (docs/redis.md#limits).
  */
-export function createCountsInRedis(options: Options): CountsInRedis {
+export function createCountsInRedis(options: Options): Counts & { processes: () => number } {
   const { processId, monotonic } = options
   const { isJoint, processes, ask, end, close } = connect(options)
   const near = createCountsInMemory(monotonic, processes)
@@ -145,6 +140,7 @@ export function createCountsInRedis(options: Options): CountsInRedis {
       near.settleAttempt(changes)
       if (isJoint()) void ask(['settle', changes])
     },
+    /** The number of processes in the last reply. */
     processes,
     close,
   }
@@ -165,7 +161,7 @@ function connect({ exchange, timeoutMs, onAlone, onJoint }: Options) {
     onAlone(error)
     beatIn(retryIntervalMs)
   }
-  const { ask } = createTurnGroups<CountsOperation, readonly number[]>({
+  const ask = createTurnGroups<CountsOperation, readonly number[]>({
     exchange,
     timeoutMs,
     onFailure,

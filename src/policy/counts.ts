@@ -60,13 +60,6 @@ export type Counts = {
   close(): Promise<void>
 }
 
-type CountsInMemory = Counts & {
-  take(needs: LimitsTaken): Taken
-  look(needs: LimitsRead): Counted
-  /** The number of windows, and of owners of running calls. */
-  size(): number
-}
-
 /** After the free attempts, each wait is twice as long as the previous one, up to `waitMaxMs`. */
 export const firstWaitMs = 1000
 /** Attempts of other people cannot lock out a key for longer than this. */
@@ -77,10 +70,7 @@ export const attemptsKeptMs = 15 * 60_000
 const triedKeysMax = 10_000
 
 /** Counts in the memory of this process, which counts its share of each limit if several processes run. */
-export function createCountsInMemory(
-  monotonic: () => number,
-  processes: () => number = () => 1,
-): CountsInMemory {
+export function createCountsInMemory(monotonic: () => number, processes: () => number = () => 1) {
   const open = createWindows(monotonic)
   const running = new Map<string, number>()
 
@@ -127,9 +117,10 @@ export function createCountsInMemory(
     take,
     look,
     ...createAttempts(monotonic),
+    /** The number of windows, and of owners of running calls. */
     size: () => open.size() + running.size,
     close: () => Promise.resolve(),
-  }
+  } satisfies Counts & { size: () => number }
 }
 
 /** The part of a limit that one of several processes counts; at least 1 of a limit above 0. */

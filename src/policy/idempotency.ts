@@ -197,7 +197,7 @@ async function answerOf(row: Row, { hold }: KeyedRequest, { answerStore }: Parts
 function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
   const { answerStore, storedBytes, running, freed, limits, onFault } = parts
   const { id, account_id: accountId } = row
-  storedBytes.take(accountId, 0)
+  storedBytes.take(accountId)
   const vendorKey = hash('sha256', `${row.key_digest}\n${id}`, 'base64url')
   const bytesMax = limits().idempotencyAnswerBytesMax
   const end = async (write: () => Promise<void>) => {

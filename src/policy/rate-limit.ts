@@ -30,20 +30,19 @@ type Options = {
   monotonic: () => number
 }
 
-export type RateLimit = {
-  admit: Admit
-  look(caller: Caller): readonly LimitState[] | Promise<readonly LimitState[]>
-}
-
 const windowSeconds = 60
 const windowMs = windowSeconds * 1000
 const unlimited: Admission = { limits: () => [], end: () => undefined }
 
 /** The rate limits of accounts and keys (docs/behaviour.md#rate-limits). */
-export function createRateLimit({ counts, defaults, monotonic }: Options): RateLimit {
+export function createRateLimit({ counts, defaults, monotonic }: Options) {
   const limitsOf = createLimits(defaults)
   return {
-    admit: (caller, demand, timeoutMs) => {
+    /**
+     * Admits a call that lasts at most `timeoutMs`. Throws or rejects with `rate_limit_exceeded`; then nothing
+     * is counted.
+     */
+    admit: ((caller, demand, timeoutMs) => {
       const { windows, calls } = limitsOf(caller)
       if (windows.length + calls.length === 0) return unlimited
       const needs = windows.map((of): Need => ({ of, points: pointsOf(of, demand) }))
@@ -66,8 +65,9 @@ export function createRateLimit({ counts, defaults, monotonic }: Options): RateL
       }
       const taking = counts.take({ windows: needs, windowMs, calls, timeoutMs })
       return taking instanceof Promise ? taking.then(admitted) : admitted(taking)
-    },
-    look: (caller) => {
+    }) satisfies Admit,
+    /** Returns the state of the limits of a caller. */
+    look: (caller: Caller) => {
       const { windows, calls } = limitsOf(caller)
       const needs = windows.map((of): Need => ({ of, points: 0 }))
       const read = (counted: Counted) =>

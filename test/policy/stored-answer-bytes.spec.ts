@@ -6,7 +6,8 @@ describe('the bytes of stored idempotent answers', () => {
 
   it('are the bytes in the store at each count, written by any process', () => {
     const one = bytesOf()
-    one.take('acc_1', 40_000)
+    one.take('acc_1')
+    one.grow('acc_1', 40_000)
     expect(one.refusal('acc_1')).to.equal(undefined)
     one.count([{ accountId: 'acc_1', bytes: 49_000, answers: 1 }])
     expect(one.refusal('acc_1')).to.equal('account')
@@ -20,7 +21,8 @@ describe('the bytes of stored idempotent answers', () => {
     const one = bytesOf()
     one.count([])
     for (let count = 0; count < 100; count++) one.give('acc_1', 1000)
-    one.take('acc_1', 60_000)
+    one.take('acc_1')
+    one.grow('acc_1', 60_000)
     expect(one.refusal('acc_1')).to.equal('account')
   })
 })

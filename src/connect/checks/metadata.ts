@@ -1,8 +1,6 @@
-import { passAllPathsRemedy, quoted, setBaseUrl, type Fault } from '../fault.ts'
+import { passAllPathsRemedy, quoted, setBaseUrl, updateRemedy, type Fault } from '../fault.ts'
 import { readObject, type Check, type Metadata } from '../step.ts'
 import { otherOriginFault } from './challenge.ts'
-
-const update = 'Update the gateway, or delete the rule of the proxy that rewrites its answers.'
 
 /** Checks that the metadata exists and is a JSON object. */
 export const isMetadata: Check = (answer, { asked }) => {
@@ -41,7 +39,7 @@ export const namesOwnServer: Check = (answer, { target: { origin } }) => {
     return {
       code: 'servers_missing',
       text: 'The metadata has no valid address in authorization_servers.',
-      remedy: update,
+      remedy: updateRemedy,
     }
   }
   return otherOriginFault(url, { what: 'authorization_servers', code: 'server', origin })
@@ -71,7 +69,11 @@ export const hasOwnEndpoints: Check = (answer, { target: { origin } }) => {
     if (value === undefined && name === 'registration_endpoint') continue
     const url = typeof value === 'string' ? URL.parse(value) : null
     if (url === null) {
-      return { code: 'endpoint_unnamed', text: `The metadata has no ${name}.`, remedy: update }
+      return {
+        code: 'endpoint_unnamed',
+        text: `The metadata has no ${name}.`,
+        remedy: updateRemedy,
+      }
     }
     const wrong = otherOriginFault(url, { what: name, code: 'endpoint', origin })
     if (wrong !== undefined) return wrong
@@ -119,7 +121,7 @@ export const hasLists: readonly Check[] = listed.map(
     (answer) =>
       includes(readObject(answer)!, list, word)
         ? undefined
-        : { code, text: `${list} lacks '${word}': ${otherwise}.`, remedy: update },
+        : { code, text: `${list} lacks '${word}': ${otherwise}.`, remedy: updateRemedy },
 )
 
 /** Checks that the metadata offers a method of registration that this client supports. */

@@ -1,10 +1,8 @@
 import type { Answer } from '../ask.ts'
-import { passAllPathsRemedy, quoted, setBaseUrl, type Fault } from '../fault.ts'
+import { passAllPathsRemedy, quoted, setBaseUrl, updateRemedy, type Fault } from '../fault.ts'
 import { ownAddress, readObject, type Check } from '../step.ts'
 import type { Target } from '../target.ts'
 import { otherOriginFault } from './challenge.ts'
-
-const update = 'Update the gateway, or delete the rule of the proxy that rewrites its answers.'
 
 /** Checks for a 201 with the `client_id` and the registered metadata (RFC 7591 section 3.2.1). */
 export const isRegistered: Check = (answer) => {
@@ -26,7 +24,7 @@ export const isRegistered: Check = (answer) => {
   return {
     code: 'registration_null',
     text: `The answer to a registration has ${empty}: null, which Claude refuses.`,
-    remedy: update,
+    remedy: updateRemedy,
   }
 }
 
@@ -40,7 +38,7 @@ export const keepsRedirects: Check = (answer, { client }) => {
   return {
     code: 'redirects_changed',
     text: `The answer to a registration of ${sent.length} redirect addresses lists different addresses: ${quoted(kept)}.`,
-    remedy: update,
+    remedy: updateRemedy,
   }
 }
 
@@ -53,7 +51,7 @@ export const reachesSignIn: Check = (answer, state) => {
     return {
       code: 'sign_in_refused',
       text: `An authorization request is answered ${status}${reasonIn(answer)}.`,
-      remedy: `${passAllPathsRemedy} ${update}`,
+      remedy: `${passAllPathsRemedy} ${updateRemedy}`,
     }
   }
   const refusal = location.searchParams.get('error')

@@ -79,7 +79,7 @@ export function createAskRedis(redis: Pick<Redis, 'run'>, timeoutMs: () => numbe
     // The script returns one reply for each operation.
     return answers as (Reply | Error)[]
   }
-  const { ask } = createTurnGroups({ exchange, timeoutMs, onFailure: () => undefined })
+  const ask = createTurnGroups({ exchange, timeoutMs, onFailure: () => undefined })
   /** A late reply to a write still counts, because no client waits for it. */
   const askForLong = (operation: RedisOperation) =>
     new Promise<Reply | Error | undefined>((resolve) => {
