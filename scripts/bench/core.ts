@@ -55,7 +55,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const { config } = loadConfig({ DATA_DIR: folder })
   const monotonic = (): number => Math.trunc(performance.now())
-  const budget = createBudget({ bytesMax: 2 ** 28, now: monotonic })
+  const budget = createBudget({ bytesMax: 2 ** 28, graceMs: 2000, now: monotonic })
   const log = createLog({ logLevel: 'silent', logFormat: 'json' })
   const metrics = createMetrics({ bufferedBytes: budget.bytes, settle: log.settle })
   const events = createEvents(log, metrics)

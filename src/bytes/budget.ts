@@ -202,5 +202,6 @@ export class Hold {
 /** The account of memory outside of requests, which other limits bound. */
 export const uncounted: Hold = createBudget({
   bytesMax: Infinity,
+  graceMs: Infinity,
   now: () => performance.now(),
 }).open()

@@ -56,15 +56,12 @@ export type BudgetOptions = {
   /** The memory for large pictures, beside `bytesMax`; as much as `bytesMax` when absent. */
   pictureBytesMax?: number
   /** How long a peer may pause before it is disconnected for its memory. */
-  graceMs?: number | undefined
+  graceMs: number
   /** Milliseconds of a monotonic clock. */
   now: () => number
   /** Receives the number of bytes that became garbage. */
   onGarbage?: (bytes: number) => void
 }
-
-/** The default of `graceMs`: long enough to retransmit a lost packet. */
-const graceStandardMs = 2000
 
 /** The memory of each request, the answers that wait for memory, and the peers that pause. */
 export class MemoryLedger {
@@ -93,7 +90,7 @@ export class MemoryLedger {
   constructor({
     bytesMax,
     pictureBytesMax = bytesMax,
-    graceMs = graceStandardMs,
+    graceMs,
     now,
     onGarbage = () => undefined,
   }: BudgetOptions) {

@@ -12,17 +12,6 @@ export type OwnEntries = Readonly<Record<string, Readonly<Record<string, unknown
 type Members = Readonly<Record<string, unknown>>
 type SchemaError = NonNullable<typeof catalogModelCheck.errors>[number]
 
-type OwnRows = {
-  /** The catalog's rows with the operator's changes, followed by the operator's own models. */
-  rows: CatalogModel[]
-  /** Ids of the operator's models without capabilities. */
-  undescribed: ReadonlySet<string>
-  /** Schema violations; `instancePath` is the path in gateway.yaml. */
-  errors: readonly SchemaError[]
-  /** Errors that the schema cannot express; `path` is the path in gateway.yaml. */
-  complaints: readonly { path: readonly string[]; text: string }[]
-}
-
 type Options = {
   rows: readonly CatalogModel[]
   entries: OwnEntries
@@ -31,15 +20,18 @@ type Options = {
   endpointIds: readonly string[]
 }
 
-/** Applies the operator's settings to the catalog's rows. */
-export function ownRows({ rows, entries, prefixes, endpointIds }: Options): OwnRows {
+/** The catalog's rows with the operator's changes, followed by the operator's own models. */
+export function ownRows({ rows, entries, prefixes, endpointIds }: Options) {
   const models = rows.map((row) => ({ row, prices: readPrices(row), undescribed: false }))
   const names = createNames(models, prefixes)
   const providerIds = [...Object.keys(prefixes), ...endpointIds]
   const byId = new Map(rows.map((row) => [row.id, row]))
+  /** Ids of the operator's models without capabilities. */
   const undescribed = new Set<string>()
+  /** Schema violations; `instancePath` is the path in gateway.yaml. */
   const errors: SchemaError[] = []
-  const complaints: OwnRows['complaints'][number][] = []
+  /** Errors that the schema cannot express; `path` is the path in gateway.yaml. */
+  const complaints: { path: string[]; text: string }[] = []
   const own = new Map<string, CatalogModel>()
   const nameOf = new Map<string, string>()
 

@@ -11,27 +11,7 @@ import {
 import { readRedisUrl, redisPlace } from './redis-url.ts'
 
 /** Redis, which holds only data that may be lost. */
-export type Redis = {
-  /** Host, port and number of the database. */
-  readonly place: string
-  /** Whether Redis answered the last ping, which was sent at most two ping intervals ago. */
-  isUp(): boolean
-  /**
-   * Runs commands, whose keys get the gateway's prefix. Rejects with a RedisDown at once if Redis is
-   * unavailable, after `timeoutMs` (default `redisCommandTimeoutMs`), or if the connection is lost; with the driver's
-   * ErrorReply if Redis returns an error.
-   */
-  run<T>(work: (commands: RedisCommands) => Promise<T>, timeoutMs?: number): Promise<T>
-  /** Publishes a text to all subscribers of a channel, in all processes of this gateway. */
-  publish(channel: string, message: string): Promise<void>
-  /** Subscribes to a channel for good; resubscribes after a reconnect. */
-  subscribe(channel: string, listener: (message: string) => void): void
-  /** Calls the listener when Redis is lost and when it is back; the result removes the listener. */
-  listen(listener: RedisListener): () => void
-  close(): void
-}
-
-type RedisListener = { onUp?(): void; onDown?(): void }
+export type Redis = Awaited<ReturnType<typeof openRedis>>
 
 export type RedisOptions = {
   url: string
@@ -61,16 +41,15 @@ const refusalLogIntervalMs = 60_000
  * starts without it. Throws a RedisRefusal if Redis rejects the address or password: waiting would not
  * help, and limits would not be shared without notice.
  */
-export async function openRedis({ url, keyPrefix, limits, events }: RedisOptions): Promise<Redis> {
+export async function openRedis({ url, keyPrefix, limits, events }: RedisOptions) {
   const address = readRedisUrl(url)
   if (typeof address === 'string') throw new RedisRefusal(`REDIS_URL: ${address}`)
   // The driver is loaded only if it is used.
   const driver = await import('@redis/client')
   const place = redisPlace(address)
-  const listeners = new Set<RedisListener>()
   const subscriptions = createSubscriptions(`${keyPrefix}${address.database}:`)
   const reportRefusal = createRefusals(events, place)
-  const state = createState({ place, events, listeners })
+  const state = createState(place, events)
   const keeper = keepConnected({
     state,
     pingIntervalMs: limits.redisPingIntervalMs,
@@ -84,7 +63,15 @@ export async function openRedis({ url, keyPrefix, limits, events }: RedisOptions
         onBroken,
       }),
   })
-  const run: Redis['run'] = async (work, timeoutMs = limits.redisCommandTimeoutMs) => {
+  /**
+   * Runs commands, whose keys get the gateway's prefix. Rejects with a RedisDown at once if Redis is
+   * unavailable, after the timeout, or if the connection is lost; with the driver's ErrorReply if Redis returns
+   * an error.
+   */
+  const run = async <T>(
+    work: (commands: RedisCommands) => Promise<T>,
+    timeoutMs = limits.redisCommandTimeoutMs,
+  ): Promise<T> => {
     const link = state.link()
     if (link === undefined) throw new RedisDown('Redis is unavailable.')
     try {
@@ -100,17 +87,18 @@ export async function openRedis({ url, keyPrefix, limits, events }: RedisOptions
     if (trouble.isRefusal) throw refusal(place, trouble)
   })
   return {
+    /** Host, port and number of the database. */
     place,
+    /** Whether Redis answered the last ping, which was sent at most two ping intervals ago. */
     isUp: () => state.link() !== undefined,
     run,
-    publish: async (channel, message) => {
+    /** Publishes a text to all subscribers of a channel, in all processes of this gateway. */
+    publish: async (channel: string, message: string): Promise<void> => {
       await run((commands) => commands.publish(subscriptions.nameOf(channel), message))
     },
-    subscribe: (channel, listener) => subscriptions.add(channel, listener, state.link()),
-    listen: (listener) => {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
+    /** Subscribes to a channel for good; resubscribes after a reconnect. */
+    subscribe: (channel: string, listener: (message: string) => void) =>
+      subscriptions.add(channel, listener, state.link()),
     close: keeper.close,
   }
 }
@@ -174,10 +162,8 @@ function keepConnected({ state, pingIntervalMs, connect }: KeeperParts) {
   }
 }
 
-type StateParts = { place: string; events: RedisEvents; listeners: ReadonlySet<RedisListener> }
-
 /** The current link; reports each loss and each reconnect once. */
-function createState({ place, events, listeners }: StateParts) {
+function createState(place: string, events: RedisEvents) {
   let link: RedisLink | undefined
   let lostAt: number | undefined
   let wasRefused = false
@@ -188,16 +174,13 @@ function createState({ place, events, listeners }: StateParts) {
       if (lostAt !== undefined) events.redisBack(place, Math.round(performance.now() - lostAt))
       lostAt = undefined
       wasRefused = false
-      for (const { onUp } of listeners) onUp?.()
     },
     lost: (trouble: RedisTrouble): void => {
       const isNews = lostAt === undefined || (trouble.isRefusal && !wasRefused)
       link = undefined
       wasRefused ||= trouble.isRefusal
       if (isNews) events.redisLost(place, trouble)
-      if (lostAt !== undefined) return
-      lostAt = performance.now()
-      for (const { onDown } of listeners) onDown?.()
+      lostAt ??= performance.now()
     },
     close: (): void => {
       link?.destroy()

@@ -1,13 +1,12 @@
+import { causeOf } from '../telemetry/cause.ts'
 import { fork, type ChildProcess } from 'node:child_process'
 import { createServer, type AddressInfo } from 'node:net'
 import { constants } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { siteAddress, workerCount, type Loaded } from '../settings/config.ts'
 import { listenFailure, StartError } from './start-failure.ts'
-import { closingMs } from './stop.ts'
+import { closingMs, leave } from './stop.ts'
 import { takeFolder } from './take-folder.ts'
-import { createLog } from '../telemetry/log.ts'
-import { createPrimaryEvents, type PrimaryEvents } from '../telemetry/primary-events.ts'
+import { createLog, type Log } from '../telemetry/log.ts'
 import { createWorkerMetrics } from '../telemetry/worker-metrics.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
 import type { ToPrimary, ToWorker } from './worker.ts'
@@ -23,7 +22,6 @@ type Options = {
 
 /** Added to the time limit for a worker to stop. */
 const spareMs = 2000
-const flushMs = 1000
 
 /**
  * Starts the workers, replaces workers that end, and forwards signals (docs/workers.md). The primary
@@ -39,12 +37,6 @@ export async function runPrimary({ settings, program, exit, print }: Options): P
   const lock = await takeFolder(settings, events.folderTaken)
   const port = await findPort(config)
   lock?.listensAt(siteAddress({ ...config, port }))
-  const leave = async (code: number): Promise<void> => {
-    if (code === 0) events.stopped()
-    const flushed = new Promise<void>((resolve) => log.flush(() => resolve()))
-    await Promise.race([flushed, sleep(flushMs)])
-    exit(code)
-  }
   const workers = createWorkers({
     program,
     port,
@@ -64,7 +56,8 @@ export async function runPrimary({ settings, program, exit, print }: Options): P
     events,
     onEnd: (code, reason) => {
       if (reason !== undefined) print(`${reason}\n`)
-      void leave(code)
+      if (code === 0) events.stopped()
+      void leave(log, () => exit(code))
     },
   })
   let allListen = false
@@ -197,4 +190,34 @@ function forwardSignals({ send, supervisor, events, endMs, exit }: Signals): voi
   })
   for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
     process.on(signal, () => events.ignored(signal))
+}
+
+type PrimaryEvents = ReturnType<typeof createPrimaryEvents>
+
+function createPrimaryEvents(log: Log) {
+  return {
+    workerStarted(started: { worker: number; pid: number }): void {
+      log.info(started, 'worker is ready')
+    },
+    workerEnded(ended: { worker: number; pid: number; how: string }): void {
+      log.error(ended, 'worker ended, restarting it')
+    },
+    /** Another gateway uses the folder of the store; the primary waits until that gateway ends. */
+    folderTaken(text: string): void {
+      log.warn(text)
+    },
+    faulted(error: unknown): void {
+      log.error({ cause: causeOf(error) }, 'error in inter-process communication')
+    },
+    /** A signal without effect was received. */
+    ignored(signal: string): void {
+      log.warn({ signal }, 'signal ignored')
+    },
+    stopping(signal: string): void {
+      log.info({ signal }, 'draining')
+    },
+    stopped(): void {
+      log.info('stopped')
+    },
+  }
 }

@@ -1,3 +1,4 @@
+import { gatewayCommand } from '../core/words/remedies.ts'
 import { flushCompileCache } from 'node:module'
 import { commandLine, signalActor } from '../accounts/audit.ts'
 import { printedElsewhereText, setUpText } from '../accounts/set-up-link.ts'
@@ -14,7 +15,6 @@ import { listenFailure } from './start-failure.ts'
 import { createStop, type Stop } from './stop.ts'
 import type { Events } from '../telemetry/events.ts'
 import { createLog, logConsole } from '../telemetry/log.ts'
-import { welcome } from './welcome.ts'
 
 export type ServeOptions = {
   settings: Loaded
@@ -51,7 +51,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     events,
     drain: server.drain,
     close,
-    flush: () => new Promise((resolve) => log.flush(() => resolve())),
+    log,
     drainTimeoutMs: config.limits.drainTimeoutMs,
     exit,
   })
@@ -109,4 +109,46 @@ function collection(): Pick<AssembleOptions, 'collector'> {
       },
     },
   }
+}
+
+type Options = {
+  baseUrl: string
+  /** Set only at the first start, since keys are stored as hashes. */
+  testKey: string | undefined
+  /** How to create an owner; undefined if one exists. */
+  setUp: string | undefined
+  providerIds: readonly string[]
+  /** Warnings about the settings. */
+  doubts: readonly string[]
+}
+
+/** The text printed after the start: addresses, warnings and a command to paste. */
+function welcome({ baseUrl, testKey, setUp, ...rest }: Options): string {
+  const { providerIds, doubts } = rest
+  const providers =
+    providerIds.length > 0
+      ? `Providers: ${providerIds.join(', ')}`
+      : 'Providers: none, so live keys cannot be used yet. Test keys use the sandbox.'
+  return `
+Model-Access Gateway is listening on ${baseUrl}
+API reference: ${baseUrl}/docs
+${[providers, ...doubts].join('\n')}
+
+${testKey === undefined ? laterStart(baseUrl) : firstStart(baseUrl, testKey)}
+${setUp === undefined ? '' : `\nThere is no owner yet. ${setUp}`}`
+}
+
+function laterStart(baseUrl: string): string {
+  return `The dashboard is at ${baseUrl}/dashboard. Keys that you have created still work.
+To create another: ${gatewayCommand} keys create --mode test --name mine`
+}
+
+function firstStart(baseUrl: string, testKey: string): string {
+  const body = '{"prompt":"A lighthouse in a storm","size":"1024x1024","output_format":"png"}'
+  return `Your test key, shown only once: ${testKey}
+
+Paste this command to make your first picture, picture.png:
+
+curl -s ${baseUrl}/v1/images/generations -H "Authorization: Bearer ${testKey}" -H "Content-Type: application/json" -d '${body}' | sed 's/.*"b64_json":"\\([^"]*\\)".*/\\1/' | base64 -d > picture.png
+`
 }

@@ -1,3 +1,4 @@
+import type { Log } from '../telemetry/log.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Events } from '../telemetry/events.ts'
 
@@ -7,8 +8,7 @@ type Options = {
   drain: (noticeMs?: number) => Promise<void>
   /** Closes the store and other resources. */
   close: () => Promise<void>
-  /** Writes buffered log lines; the wait for a blocked reader is limited. */
-  flush: () => Promise<void>
+  log: Pick<Log, 'flush'>
   drainTimeoutMs: number
   exit: (code: number) => void
 }
@@ -25,22 +25,25 @@ export type Stop = {
 export const closingMs = 10_000
 const flushMs = 1000
 
+/** Exits after the buffered log lines are written; the wait for a blocked reader is limited. */
+export async function leave(log: Pick<Log, 'flush'>, exit: () => void): Promise<void> {
+  const flushed = new Promise<void>((resolve) => log.flush(() => resolve()))
+  await Promise.race([flushed, sleep(flushMs)])
+  exit()
+}
+
 export function createStop(options: Options): Stop {
-  const { events, drain, close, flush, drainTimeoutMs, exit } = options
+  const { events, drain, close, log, drainTimeoutMs, exit } = options
   let isStopping = false
-  const leave = async (code: number): Promise<void> => {
-    await Promise.race([flush(), sleep(flushMs)])
-    exit(code)
-  }
   const end = async (code: number, noticeMs?: number): Promise<void> => {
     setTimeout(() => {
       events.stuck()
-      void leave(1)
+      void leave(log, () => exit(1))
     }, drainTimeoutMs + closingMs)
     await drain(noticeMs)
     await close()
     events.stopped()
-    await leave(code)
+    await leave(log, () => exit(code))
   }
   const stop = (code: number, noticeMs?: number): void => {
     if (isStopping) return

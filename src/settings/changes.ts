@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { settings } from '../../generated/settings.ts'
-import { camelCase, type Config, type Loaded, type Secrets } from './config.ts'
+import { camelCase, isSecret, type Config, type Loaded, type Secrets } from './config.ts'
 import { vendors } from '../providers/index.ts'
 import type { Vendor } from '../providers/vendor.ts'
 import { modelSettings } from './model-names.ts'
@@ -65,30 +65,16 @@ function isMoved(old: string | undefined, now: string | undefined): boolean {
   return old !== undefined && now !== undefined && old !== now
 }
 
-/** Settings that are secrets, by their names in gateway.yaml. */
-const secretSettings = {
-  database_url: 'databaseUrl',
-  encryption_key: 'encryptionKey',
-  metrics_token: 'metricsToken',
-  otlp_headers: 'otlpHeaders',
-  redis_url: 'redisUrl',
-} as const satisfies Readonly<Record<string, keyof Secrets>>
-
-function isSecretSetting(name: string): name is keyof typeof secretSettings {
-  return Object.hasOwn(secretSettings, name)
-}
-
 /** The value of a setting by its name in gateway.yaml. */
 function valueOf({ config, secrets }: Settings, name: string): unknown {
-  if (isSecretSetting(name)) return secrets[secretSettings[name]]
   if (name === 'providers') {
     const own = config.endpoints.filter(({ id }) => !vendors.some((vendor) => vendor.id === id))
     return own.map((endpoint) => [endpoint, secrets.providerKeys[endpoint.id]])
   }
   const [limits, limit] = name.split('.')
-  const place: object = limit === undefined ? config : config.limits
-  // Every name in settings.yaml is a member of `Config`.
-  return (place as Record<string, unknown>)[camelCase(limit ?? limits!)]
+  const place = limit !== undefined ? config.limits : isSecret(name) ? secrets : config
+  // Every name in settings.yaml is a member of `Config` or of `Secrets`.
+  return (place as Readonly<Record<string, unknown>>)[camelCase(limit ?? limits!)]
 }
 
 function providerOf({ config, secrets }: Settings, id: string) {
@@ -109,11 +95,8 @@ function withOld(before: Config, read: Config, names: readonly string[]): Config
 }
 
 function withOldSecrets(before: Secrets, read: Secrets, names: readonly string[]): Secrets {
-  const kept = names.filter(isSecretSetting).map((name) => {
-    const member = secretSettings[name]
-    return [member, before[member]]
-  })
-  return { ...read, ...Object.fromEntries(kept) }
+  const kept = names.filter(isSecret).map((name) => memberOf(before, camelCase(name)))
+  return Object.assign({ ...read }, ...kept)
 }
 
 function memberOf(from: object, name: string): object {

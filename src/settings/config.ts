@@ -1,9 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { settingsCheck } from '../../generated/settings-check.js'
-import type { components } from '../../generated/settings.ts'
-import { bounds, type Bounds } from './bounds.ts'
-import { bufferedBytesDefault } from '../bytes/machine-memory.ts'
+import { settings, type components } from '../../generated/settings.ts'
+import { bounds, bufferedBytesDefault, type Bounds } from './bounds.ts'
 import { configuredRows, readCatalogRows } from '../catalog/catalog.ts'
 import type { OwnEntries } from '../catalog/own-rows.ts'
 import { systemReason } from '../core/words/system-reason.ts'
@@ -18,7 +17,7 @@ import {
   vendorEndpoints,
   type KeySource,
 } from './endpoints.ts'
-import { collectorHeaders, telemetryConfig, type TelemetryConfig } from './telemetry.ts'
+import { collectorHeaders, telemetryConfig } from './telemetry.ts'
 import { complaintsAbout, complaintTexts } from './complaint.ts'
 import { doubtsAboutModels, modelSettings } from './model-names.ts'
 import {
@@ -37,39 +36,35 @@ type SettingsLimits = Required<NonNullable<Settings['limits']>>
 type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Text
-/** Every limit of settings.yaml, with its unit in the name. */
-type Limits = { readonly [Name in keyof SettingsLimits as CamelCase<Name>]: SettingsLimits[Name] }
+type CamelCased<Members> = {
+  readonly [Name in keyof Required<Members> as CamelCase<Name & string>]: Frozen<Members[Name]>
+}
+type Frozen<Value> = { readonly [Name in keyof Value]: Frozen<Value[Name]> }
+
+/** The settings that must not be printed. */
+const secretNames = [
+  'database_url',
+  'encryption_key',
+  'metrics_token',
+  'otlp_headers',
+  'redis_url',
+] as const
+type SecretName = (typeof secretNames)[number]
+
+export function isSecret(name: string): name is SecretName {
+  return secretNames.some((secret) => secret === name)
+}
+
+type Limits = CamelCased<SettingsLimits>
+type Changed = 'workers' | 'resource_attributes' | 'catalog'
 
 /** The settings without secrets; may be printed. */
-export type Config = TelemetryConfig & {
-  readonly host: string
-  readonly port: number
-  /** The public address; undefined to use the address that the server listens on. */
-  readonly baseUrl: string | undefined
+export type Config = CamelCased<Omit<Settings, SecretName | Changed | 'limits' | 'providers'>> & {
   /** Number of serving processes; `auto` for one per core. */
   readonly workers: number | 'auto'
-  readonly redisKeyPrefix: string
-  readonly dataDir: string
-  readonly uploadDir: string | undefined
-  readonly logLevel: NonNullable<Settings['log_level']>
-  readonly logFormat: NonNullable<Settings['log_format']>
-  readonly signUp: NonNullable<Settings['sign_up']>
-  readonly clientRegistration: NonNullable<Settings['client_registration']>
-  /** Whether OAuth clients may identify themselves with a client ID metadata document. */
-  readonly clientDocuments: NonNullable<Settings['client_documents']>
-  readonly durability: NonNullable<Settings['durability']>
-  readonly defaultImageModel: string
-  readonly defaultToolImageModel: string
-  readonly allowedOrigins: readonly string[]
-  /** Networks as CIDR whose `X-Forwarded-For` header is trusted. */
-  readonly trustedProxies: readonly string[]
-  readonly aliases: Readonly<Record<string, string>>
-  readonly routes: Readonly<Record<string, readonly string[]>>
+  readonly resourceAttributes: Readonly<Record<string, string>>
   /** The operator's prices and models from gateway.yaml, by model name. */
   readonly catalog: OwnEntries
-  readonly routeOrder: NonNullable<Settings['route_order']>
-  /** Networks as CIDR, besides the public ones, where endpoints of the stored settings may be. */
-  readonly privateEndpointNetworks: readonly string[]
   readonly endpoints: readonly EndpointConfig[]
   /** Where the keys of each provider come from; absent for a provider without keys. */
   readonly keySources: Readonly<Record<string, KeySource>>
@@ -77,17 +72,10 @@ export type Config = TelemetryConfig & {
 }
 
 /** Settings that must not appear in logs, answers or the store. */
-export type Secrets = {
-  readonly metricsToken: string | undefined
+export type Secrets = CamelCased<Omit<Pick<Settings, SecretName>, 'otlp_headers'>> & {
   /** Headers for the OpenTelemetry collector. */
   readonly otlpHeaders: Readonly<Record<string, string>> | undefined
-  /** Address of PostgreSQL, with its password; undefined for the embedded store. */
-  readonly databaseUrl: string | undefined
-  /** Address of Redis, with its password; undefined without Redis. */
-  readonly redisUrl: string | undefined
   readonly providerKeys: ProviderKeys
-  /** Keys in base64, separated by commas, for the stored keys of providers. */
-  readonly encryptionKey: string | undefined
 }
 
 /** All errors of the settings: one line each, with setting and remedy. */
@@ -163,29 +151,13 @@ export function loadConfig(
   if (hasCatalog) complaints.push(...complaintsAboutCatalog(checked.catalog, own, nameOf))
   if (complaints.length > 0) throw new ConfigError(complaints.join('\n'))
   doubts.push(...doubtsAboutServing(checked))
+  const { workers, data_dir: dataDir, upload_dir: uploadDir } = checked
   const config = {
-    host: checked.host,
-    port: checked.port,
-    baseUrl: checked.base_url,
-    workers: checked.workers === 'auto' ? ('auto' as const) : Number(checked.workers),
-    redisKeyPrefix: checked.redis_key_prefix,
-    dataDir: resolve(checked.data_dir),
-    uploadDir: checked.upload_dir === undefined ? undefined : resolve(checked.upload_dir),
-    logLevel: checked.log_level,
-    logFormat: checked.log_format,
-    signUp: checked.sign_up,
-    clientRegistration: checked.client_registration,
-    clientDocuments: checked.client_documents,
-    durability: checked.durability,
-    defaultImageModel: checked.default_image_model,
-    defaultToolImageModel: checked.default_tool_image_model,
-    allowedOrigins: checked.allowed_origins,
-    trustedProxies: checked.trusted_proxies,
-    aliases: checked.aliases,
-    routes: checked.routes,
+    ...plainSettings(checked),
+    workers: workers === 'auto' ? ('auto' as const) : Number(workers),
+    dataDir: resolve(dataDir),
+    uploadDir: uploadDir === undefined ? undefined : resolve(uploadDir),
     catalog: checked.catalog,
-    routeOrder: checked.route_order,
-    privateEndpointNetworks: checked.private_endpoint_networks,
     ...telemetryConfig(checked),
     endpoints: found.map(({ endpoint }) => endpoint),
     keySources: keySourcesOf(found),
@@ -254,6 +226,17 @@ const loopback: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::
 /** The address of the tool server, which is the audience of access tokens. */
 export function toolServerAddress(config: Config): string {
   return `${siteAddress(config)}/mcp`
+}
+
+/** The settings as they are checked, by their names in `Config`. */
+function plainSettings(checked: Settings): CamelCased<Omit<Settings, SecretName>> {
+  const names = settings.map(({ name }) => name).filter((name) => !name.includes('.'))
+  // The type `CamelCase` renames the keys in the same way, and `isSecret` omits the secrets.
+  return Object.fromEntries(
+    names
+      .filter((name) => name !== 'providers' && !isSecret(name))
+      .map((name) => [camelCase(name), (checked as Record<string, unknown>)[name]]),
+  ) as CamelCased<Omit<Settings, SecretName>>
 }
 
 function limitsOf({ limits }: Settings): Limits {

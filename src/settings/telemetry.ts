@@ -3,35 +3,14 @@ import type { NameOf } from './sources.ts'
 
 type Settings = components['schemas']['Settings']
 
-/** Settings of traces and metrics, without secrets. */
-export type TelemetryConfig = {
-  readonly traceContext: NonNullable<Settings['trace_context']>
-  /** Undefined if OpenTelemetry is not used. */
-  readonly otlpEndpoint: string | undefined
-  readonly otlpProtocol: NonNullable<Settings['otlp_protocol']>
-  readonly otlpTimeoutMs: number
-  readonly serviceName: string
-  readonly resourceAttributes: Readonly<Record<string, string>>
-  readonly tracesSampler: NonNullable<Settings['traces_sampler']>
-  readonly tracesSamplerArg: number
-  readonly metricExportIntervalMs: number
-  readonly otelSdkDisabled: boolean
-}
-
 /** Reads the settings of traces and metrics, which `complaintsAboutTelemetry` must have validated. */
-export function telemetryConfig(checked: Settings): TelemetryConfig {
-  const { resource_attributes: attributes } = checked
+export function telemetryConfig({
+  otlp_endpoint: endpoint,
+  resource_attributes: attributes,
+}: Settings) {
   return {
-    traceContext: checked.trace_context,
-    otlpEndpoint: checked.otlp_endpoint?.replace(/\/+$/, ''),
-    otlpProtocol: checked.otlp_protocol,
-    otlpTimeoutMs: checked.otlp_timeout_ms,
-    serviceName: checked.service_name,
+    otlpEndpoint: endpoint?.replace(/\/+$/, ''),
     resourceAttributes: attributes === undefined ? {} : (readPairs(attributes) ?? {}),
-    tracesSampler: checked.traces_sampler,
-    tracesSamplerArg: checked.traces_sampler_arg,
-    metricExportIntervalMs: checked.metric_export_interval_ms,
-    otelSdkDisabled: checked.otel_sdk_disabled,
   }
 }
 

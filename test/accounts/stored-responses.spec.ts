@@ -114,7 +114,7 @@ forEachStore('the rows of stored responses', () => {
   it('are read only if there is memory for them', async () => {
     const long = { ...item(1), content: [{ type: 'input_text', text: 'x'.repeat(100_000) }] }
     await put('resp_1', [long as StoredItem], [item(2)])
-    const small = createBudget({ bytesMax: 100_000, now: () => 0 }).open()
+    const small = createBudget({ bytesMax: 100_000, graceMs: 2000, now: () => 0 }).open()
     for (const read of [
       () => responses.get(caller, 'resp_1', small),
       () => responses.items(caller, [idOf(2)], small),

@@ -5,7 +5,7 @@ describe('a request between its steps', () => {
   const garbage: number[] = []
   const holding = (bytes: number): Hold => {
     const onGarbage = (count: number) => garbage.push(count)
-    const hold = createBudget({ bytesMax: 1e9, now: () => 0, onGarbage }).open()
+    const hold = createBudget({ bytesMax: 1e9, graceMs: 2000, now: () => 0, onGarbage }).open()
     hold.take(bytes)
     return hold
   }

@@ -70,7 +70,7 @@ describe('a handler outside the contract', () => {
       allowCrossOrigin: () => false,
       onLate: () => undefined,
       onDrain: () => undefined,
-      budget: createBudget({ bytesMax: 1_000_000, now: Date.now }),
+      budget: createBudget({ bytesMax: 1_000_000, graceMs: 2000, now: Date.now }),
       followKey: () => () => undefined,
       onRefused: () => undefined,
       events: {

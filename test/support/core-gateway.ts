@@ -14,7 +14,11 @@ import { vendorFacts } from '../../src/providers/index.ts'
 import { modelOf } from './route.ts'
 import { callerOf } from './callers.ts'
 
-const budget = createBudget({ bytesMax: Infinity, now: () => performance.now() })
+const budget = createBudget({
+  bytesMax: Infinity,
+  graceMs: Infinity,
+  now: () => performance.now(),
+})
 
 /** A call context of an account. */
 export function contextOf(options: Partial<CallContext> = {}): CallContext {
