@@ -5,6 +5,7 @@ import { limitsForm } from '../core/limits.ts'
 import type { UsageLimits } from '../core/caller.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { administratorOf } from './administrator.ts'
+import { ok } from './answers.ts'
 
 /** Dependencies of the operations on accounts. */
 export type AccountParts = {
@@ -37,13 +38,11 @@ export function accountOperations({ accounts, activitiesOf, audit, limitsInForce
       const [activity] = await activitiesOf([account])
       return { status: 200, json: { ...account, activity: activity! } }
     },
-    updateAccount: async (call) => ({
-      status: 200,
-      json: await accounts.update(administratorOf(call), call.path.id, call.body),
-    }),
+    updateAccount: async (call) =>
+      ok(await accounts.update(administratorOf(call), call.path.id, call.body)),
     listAuditEvents: async ({ caller: { accountId }, query }) => {
       const { action, target, by, ...page } = query
-      return { status: 200, json: await audit.list({ accountId, action, target, by }, page) }
+      return ok(await audit.list({ accountId, action, target, by }, page))
     },
   } satisfies Partial<Operations>
 }

@@ -10,6 +10,7 @@ import type { ClientAddress } from '../http/client-address.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { actorOf, type Operation } from '../http/operation.ts'
 import type { SessionCookie } from '../http/session-cookie.ts'
+import { ok } from './answers.ts'
 
 /** Dependencies of the operations for people without a session. */
 export type EntranceParts = {
@@ -41,10 +42,8 @@ export function entranceOperations({ cookie, signIns, signUps, signUp }: Entranc
       const { token, new_password: next } = call.body
       return signedInAnswer(await signIns.resetPassword({ token, next }, anonymousClientOf(call)))
     },
-    describeInvitation: async (call) => ({
-      status: 200,
-      json: await signUps.describe(call.body.token, anonymousClientOf(call)),
-    }),
+    describeInvitation: async (call) =>
+      ok(await signUps.describe(call.body.token, anonymousClientOf(call))),
     acceptInvitation: acceptInvitation(signUps, signedInAnswer),
   } satisfies Partial<Operations>
 }

@@ -5,7 +5,7 @@ import type { PasswordLinks } from '../accounts/password-links.ts'
 import type { People } from '../accounts/people.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { actorOf } from '../http/operation.ts'
-import { createdSecret } from './created-secret.ts'
+import { createdSecret, ok } from './answers.ts'
 
 /** Dependencies of the operations on people. */
 export type PeopleParts = {
@@ -19,10 +19,7 @@ export type PeopleParts = {
 /** The handlers of operations on people and on the members of an account. */
 export function peopleOperations({ people, ...parts }: PeopleParts) {
   return {
-    retrieveMe: async ({ caller }) => ({
-      status: 200,
-      json: await people.retrieve(caller.person.id),
-    }),
+    retrieveMe: async ({ caller }) => ok(await people.retrieve(caller.person.id)),
     updateMe: async (call) => {
       const { caller, body } = call
       const json =
@@ -43,13 +40,10 @@ export function peopleOperations({ people, ...parts }: PeopleParts) {
 
 function memberOperations({ members, passwordLinks, keys }: Omit<PeopleParts, 'people'>) {
   return {
-    listMembers: async ({ caller, query }) => ({
-      status: 200,
-      json: await members.list(caller, query),
-    }),
+    listMembers: async ({ caller, query }) => ok(await members.list(caller, query)),
     updateMember: async (call) => {
       const change = { role: call.body.role, actor: actorOf(call) }
-      return { status: 200, json: await members.changeRole(call.caller, call.path.id, change) }
+      return ok(await members.changeRole(call.caller, call.path.id, change))
     },
     removeMember: async (call) => {
       const { id } = call.path
@@ -71,10 +65,8 @@ function memberOperations({ members, passwordLinks, keys }: Omit<PeopleParts, 'p
 
 function invitationOperations({ invitations }: Pick<PeopleParts, 'invitations'>) {
   return {
-    listInvitations: async ({ caller, query }) => ({
-      status: 200,
-      json: await invitations.list(caller.accountId, query),
-    }),
+    listInvitations: async ({ caller, query }) =>
+      ok(await invitations.list(caller.accountId, query)),
     inviteMember: async (call) =>
       createdSecret(await invitations.create(call.caller, call.body, actorOf(call))),
     withdrawInvitation: async (call) => {

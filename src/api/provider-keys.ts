@@ -2,7 +2,7 @@ import type { components } from '../../generated/types.ts'
 import type { Actor } from '../core/caller.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { actorOf } from '../http/operation.ts'
-import { createdSecret } from './created-secret.ts'
+import { createdSecret, ok } from './answers.ts'
 
 type Schemas = components['schemas']
 
@@ -32,9 +32,6 @@ export function providerKeyOperations({ providerKeys }: ProviderKeyParts) {
       await providerKeys.remove(actorOf(call), providerId, id)
       return { status: 204 }
     },
-    testProviderKey: async ({ path, body }) => ({
-      status: 200,
-      json: await providerKeys.test(path.provider_id, body),
-    }),
+    testProviderKey: async ({ path, body }) => ok(await providerKeys.test(path.provider_id, body)),
   } satisfies Partial<Operations>
 }

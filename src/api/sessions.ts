@@ -5,7 +5,7 @@ import type { Sessions } from '../accounts/sessions.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { actorOf } from '../http/operation.ts'
 import type { SessionCookie } from '../http/session-cookie.ts'
-import { createdSecret } from './created-secret.ts'
+import { createdSecret, ok } from './answers.ts'
 
 /** Dependencies of the operations on sessions. */
 export type SessionParts = {
@@ -18,10 +18,7 @@ export type SessionParts = {
 /** The handlers of a person's sessions. Ending the current session clears its cookie. */
 export function sessionOperations({ cookie, people, sessions, sessionKeys }: SessionParts) {
   return {
-    listSessions: async ({ caller, query }) => ({
-      status: 200,
-      json: await sessions.list(caller, query),
-    }),
+    listSessions: async ({ caller, query }) => ok(await sessions.list(caller, query)),
     retrieveCurrentSession: async ({ caller }) => {
       const { id, csrfToken } = caller.person
       const [session, person] = await Promise.all([sessions.current(caller), people.retrieve(id)])

@@ -3,6 +3,7 @@ import type { Actor, Caller } from '../core/caller.ts'
 import { cacheEntryBytesMax } from '../core/recall/cached-answer.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { actorOf } from '../http/operation.ts'
+import { ok } from './answers.ts'
 
 type Schemas = components['schemas']
 
@@ -41,17 +42,15 @@ export function settingOperations(parts: SettingParts) {
       json: await parts.describeCatalog(caller, query.model),
       mayBeCoded: true,
     }),
-    listProviders: async () => ({ status: 200, json: await parts.describeProviders() }),
+    listProviders: async () => ok(await parts.describeProviders()),
     retrieveCache: async () => {
       const { cacheTtlSeconds: ttl_seconds } = parts.limitsInForce()
       const entry_bytes_max = cacheEntryBytesMax
       return { status: 200, json: { object: 'response_cache', ttl_seconds, entry_bytes_max } }
     },
-    retrieveStoredSettings: async () => ({ status: 200, json: await parts.storedSettings.read() }),
-    replaceStoredSettings: async (call) => ({
-      status: 200,
-      json: await parts.storedSettings.replace(actorOf(call), call.body.content),
-    }),
-    reloadSettings: async (call) => ({ status: 200, json: await parts.reload(actorOf(call)) }),
+    retrieveStoredSettings: async () => ok(await parts.storedSettings.read()),
+    replaceStoredSettings: async (call) =>
+      ok(await parts.storedSettings.replace(actorOf(call), call.body.content)),
+    reloadSettings: async (call) => ok(await parts.reload(actorOf(call))),
   } satisfies Partial<Operations>
 }

@@ -4,6 +4,7 @@ import type { UsageReports } from '../accounts/usage/report.ts'
 import type { RequestErrors } from '../accounts/usage/request-errors.ts'
 import type { Requests } from '../accounts/usage/requests.ts'
 import type { Operations } from '../http/contract-router.ts'
+import { ok } from './answers.ts'
 
 /** Dependencies of the operations on usage. */
 export type UsageParts = {
@@ -31,10 +32,7 @@ export function usageOperations({ usage, requests, refusals }: UsageParts) {
       )
       return { status: 200, json, mayBeCoded: true }
     },
-    retrieveRequest: async ({ caller, path }) => ({
-      status: 200,
-      json: await requests.find(caller.accountId, path.id),
-    }),
+    retrieveRequest: async ({ caller, path }) => ok(await requests.find(caller.accountId, path.id)),
     listRequestErrors: async ({ caller: { accountId }, query }) => {
       const { from, to, mode, model, key_id: keyId, member } = query
       const asked = { accountId, from, to, mode, model, keyId, member }
@@ -42,7 +40,7 @@ export function usageOperations({ usage, requests, refusals }: UsageParts) {
     },
     listRefusals: async ({ caller, query }) => {
       const { from, to, mode, key_id: keyId } = query
-      return { status: 200, json: await refusals.list({ caller, from, to, mode, keyId }) }
+      return ok(await refusals.list({ caller, from, to, mode, keyId }))
     },
   } satisfies Partial<Operations>
 }

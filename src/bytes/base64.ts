@@ -8,13 +8,7 @@ const blockCharacters = (blockBytes / 3) * 4
 const textBytes = 65_536
 
 /** Encodes bytes as base64 (RFC 4648, section 4) while they arrive. */
-type Base64Encoder = {
-  push(piece: Buffer): void
-  /** The base64 of all pushed bytes. */
-  finish(): Buffer[]
-}
-
-export function createBase64Encoder(): Base64Encoder {
+export function createBase64Encoder() {
   const full: Buffer[] = []
   let text = nothing
   let written = 0
@@ -35,7 +29,7 @@ export function createBase64Encoder(): Base64Encoder {
   }
 
   return {
-    push: (piece) => {
+    push: (piece: Buffer): void => {
       // Three bytes make four characters; an incomplete group waits for the next piece.
       const missing = carried.length === 0 ? 0 : 3 - carried.length
       const group = missing === 0 ? carried : Buffer.concat([carried, piece.subarray(0, missing)])
@@ -45,7 +39,8 @@ export function createBase64Encoder(): Base64Encoder {
       write(rest.subarray(0, whole))
       carried = group.length % 3 === 0 ? Buffer.from(rest.subarray(whole)) : group
     },
-    finish: () => {
+    /** The base64 of all pushed bytes. */
+    finish: (): Buffer[] => {
       write(carried)
       return [...full, text.subarray(0, written)]
     },

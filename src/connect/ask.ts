@@ -31,14 +31,7 @@ export type NoAnswer = { errorCode: string }
 /** The IP address of the server of the last connection. */
 export type Peer = { address: string | undefined }
 
-export type Requester = {
-  /** Sends one request, limits the size and time of its answer, and follows no redirect. Never throws. */
-  ask(ask: Ask): Promise<Answer | NoAnswer>
-  /** Opens a stream and watches it for `holdMs` at most. */
-  watch(ask: Ask, holdMs: number): Promise<Watched | NoAnswer>
-  peer(): Peer
-  close(): Promise<void>
-}
+export type Requester = ReturnType<typeof openRequester>
 
 /** When the chunks of a stream arrived, and when the stream ended; undefined if it did not end. */
 export type Watched = {
@@ -57,7 +50,7 @@ const connectionsMax = 4
 const piecesMax = 100
 
 /** Sends requests to one origin; `isTrusting` accepts any certificate, so no secret may be sent. */
-export function openRequester(net: Net, { isTrusting }: { isTrusting: boolean }): Requester {
+export function openRequester(net: Net, { isTrusting }: { isTrusting: boolean }) {
   const timeoutMs = net.askTimeoutMs ?? patienceMs
   const peer: Peer = { address: undefined }
   const agent = new Agent({
@@ -76,7 +69,8 @@ export function openRequester(net: Net, { isTrusting }: { isTrusting: boolean })
       ...(body === undefined ? {} : { body }),
     })
   return {
-    ask: async (ask) => {
+    /** Sends one request, limits the size and time of its answer, and follows no redirect. Never throws. */
+    ask: async (ask: Ask): Promise<Answer | NoAnswer> => {
       try {
         const { statusCode, headers, body } = await open(ask, AbortSignal.timeout(timeoutMs))
         return { status: statusCode, headers: plain(headers), body: await textOf(body) }
@@ -84,7 +78,8 @@ export function openRequester(net: Net, { isTrusting }: { isTrusting: boolean })
         return { errorCode: reasonOf(error) }
       }
     },
-    watch: async (ask, holdMs) => {
+    /** Opens a stream and watches it for `holdMs` at most. */
+    watch: async (ask: Ask, holdMs: number): Promise<Watched | NoAnswer> => {
       const started = performance.now()
       const end = new AbortController()
       const late = setTimeout(() => end.abort(new Error('late')), timeoutMs)

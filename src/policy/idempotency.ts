@@ -34,11 +34,6 @@ type Options = {
   isOneOfSeveral?: boolean
 }
 
-export type Idempotency = {
-  claimKey: ClaimKey
-  close(): Promise<void>
-}
-
 const dayMs = 86_400_000
 /** This long after its deadline, a request has ended by the clock of any replica. */
 const deadlineSpareMs = 60_000 + clocksDifferMaxMs
@@ -55,7 +50,7 @@ type Parts = Options & {
 }
 
 /** Answers by idempotency keys, kept in the store for a day (docs/behaviour.md#idempotency). */
-export function createIdempotency(options: Options): Idempotency {
+export function createIdempotency(options: Options) {
   const { store, limits, clock, onFault } = options
   const answerStore = createAnswerStore(store.db)
   const storedBytes = createStoredAnswerBytes(() => limits().idempotencyBytesMax)
@@ -85,7 +80,7 @@ export function createIdempotency(options: Options): Idempotency {
   }, sweepIntervalMs)
   timer.unref()
   return {
-    claimKey: (request) => claimKey(request, parts),
+    claimKey: ((request) => claimKey(request, parts)) satisfies ClaimKey,
     close: async () => {
       clearInterval(timer)
       await Promise.all([counted, sweeping])

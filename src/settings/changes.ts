@@ -8,21 +8,10 @@ import { modelSettings } from './model-names.ts'
 type Settings = Pick<Loaded, 'config' | 'secrets'>
 
 /** The effect of reloaded settings. */
-export type Changes = {
-  /** Names of applied settings in gateway.yaml, or of environment variables. */
-  changed: readonly string[]
-  /** Names of changed settings that take effect after a restart. */
-  needsRestart: readonly string[]
-  /** The settings from now on. */
-  applied: Settings
-  /** Providers that were added or removed, or whose configuration or keys changed. */
-  providerIds: readonly string[]
-  /** Whether the lists of models and tools may have changed. */
-  concernsModels: boolean
-}
+export type Changes = ReturnType<typeof changesBetween>
 
 /** Compares the current settings with the settings just read. */
-export function changesBetween(before: Settings, read: Settings): Changes {
+export function changesBetween(before: Settings, read: Settings) {
   const differing = settings.filter(
     ({ name }) => !isDeepStrictEqual(valueOf(before, name), valueOf(read, name)),
   )
@@ -43,13 +32,18 @@ export function changesBetween(before: Settings, read: Settings): Changes {
     (id) => !isDeepStrictEqual(providerOf(before, id), providerOf(read, id)),
   )
   return {
+    /** Names of applied settings in gateway.yaml, or of environment variables. */
     changed,
+    /** Names of changed settings that take effect after a restart. */
     needsRestart: namesOf(waiting),
+    /** The settings from now on. */
     applied: {
       config: withOld(before.config, read.config, namesOf(waiting)),
       secrets: withOldSecrets(before.secrets, read.secrets, namesOf(waiting)),
     },
+    /** Providers that were added or removed, or whose configuration or keys changed. */
     providerIds,
+    /** Whether the lists of models and tools may have changed. */
     concernsModels: providerIds.length > 0 || changed.some((name) => modelSettings.has(name)),
   }
 }

@@ -13,24 +13,13 @@ export type Variables = Readonly<Record<string, string | undefined>>
 /** How to name a setting to the operator: as it is written, with the file and line if it is in the file. */
 export type NameOf = (...path: string[]) => string
 
-type Merged = {
-  merged: Record<string, unknown>
-  nameOf: NameOf
-  /** The entries of `providers` that are in gateway.yaml; all others come from the stored settings. */
-  fileProviders: ReadonlySet<unknown>
-}
-
 /**
  * Merges the stored settings, gateway.yaml and the variables; later ones take precedence. `nameOf` names a
  * setting for its errors. Appends errors to `complaints`.
  */
-export function readSources(
-  variables: Variables,
-  stored: SettingsFile,
-  complaints: string[],
-): Merged {
+export function readSources(variables: Variables, stored: SettingsFile, complaints: string[]) {
   const file = readSettingsFile(variables['CONFIG_FILE'], complaints)
-  const merged = { ...file.values }
+  const merged: Record<string, unknown> = { ...file.values }
   for (const [name, value] of Object.entries(stored.values))
     merged[name] = mergedValue(file.values[name], value)
   const variableOf = new Map<string, string>()
@@ -53,7 +42,8 @@ export function readSources(
     return settings.find(({ name }) => name === setting)?.variable ?? written
   }
   const own = file.values['providers'] ?? []
-  const fileProviders = new Set<unknown>(Array.isArray(own) ? own : [own])
+  /** The entries of `providers` that are in gateway.yaml; all others come from the stored settings. */
+  const fileProviders: ReadonlySet<unknown> = new Set<unknown>(Array.isArray(own) ? own : [own])
   return { merged, nameOf, fileProviders }
 }
 

@@ -10,15 +10,10 @@ const windowMs = 10_000
 /** Limit of counted causes, since some contain model names; other refusals are a line each. */
 const causesMax = 100
 
-export type LoggedRefusals = {
-  /** Logs the counts now. */
-  settle(): void
-  /** Logs or counts a refusal, without its stack: its cause is the settings, the store or the load. */
-  refused(log: Log, fields: object, error: unknown, message: string): void
-}
+export type LoggedRefusals = ReturnType<typeof createRefusals>
 
 /** Logs refusals with status 503, which affect every call while the cause lasts. */
-export function createRefusals(now: () => Log): LoggedRefusals {
+export function createRefusals(now: () => Log) {
   const counted = new Map<string, { code: string; cause: object; count: number }>()
   let timer: NodeJS.Timeout | undefined
   const settle = (): void => {
@@ -28,8 +23,10 @@ export function createRefusals(now: () => Log): LoggedRefusals {
     counted.clear()
   }
   return {
+    /** Logs the counts now. */
     settle,
-    refused(log, fields, error, message): void {
+    /** Logs or counts a refusal, without its stack: its cause is the settings, the store or the load. */
+    refused(log: Log, fields: object, error: unknown, message: string): void {
       const { stack: _stack, ...cause } = causeOf(error) as { stack?: unknown }
       const code = error instanceof GatewayError ? error.code : 'internal_error'
       const key = JSON.stringify([code, cause])

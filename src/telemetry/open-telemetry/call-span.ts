@@ -103,9 +103,7 @@ function startTry(
   labels: Attributes,
 ): Span {
   // Omits a model name that the client may have invented, since each span name becomes a series.
-  const name = model.undescribed
-    ? operationOf(modality)
-    : `${operationOf(modality)} ${upstreamModel}`
+  const name = model.undescribed ? operations[modality] : `${operations[modality]} ${upstreamModel}`
   const attributes = {
     ...labels,
     [attribute.requestModel]: upstreamModel,
@@ -159,7 +157,7 @@ function traceAnswer(span: Span, { id, finishReasons }: TracedAnswer): void {
 function labelsOf({ provider, model }: TracedRoute, { modality }: TracedWork): Attributes {
   const { id, peer } = provider
   return {
-    [attribute.operation]: operationOf(modality),
+    [attribute.operation]: operations[modality],
     [attribute.provider]: peer?.name ?? id,
     [attribute.requestModel]: model.undescribed ? other : model.row.id,
     ...(peer && { [attribute.serverAddress]: peer.host, [attribute.serverPort]: peer.port }),
@@ -187,7 +185,7 @@ function attributesOf(row: TracedRow, { operation }: Around, labels: Attributes)
   const { usage, modality } = row
   const { [attribute.provider]: provider = row.provider ?? undefined } = labels
   return {
-    [attribute.operation]: operation ?? operationOf(modality),
+    [attribute.operation]: operation ?? operations[modality],
     [attribute.requestModel]: row.model,
     [attribute.provider]: provider,
     [attribute.responseModel]: row.servedModel ?? row.upstreamModel ?? undefined,
@@ -224,10 +222,6 @@ const operations = {
   // The conventions have no name for it.
   moderation: 'moderation',
 } as const
-
-function operationOf(modality: TracedWork['modality']): string {
-  return operations[modality]
-}
 
 /** Seconds since a time of `performance.now()`. */
 export function secondsSince(startedAt: number): number {

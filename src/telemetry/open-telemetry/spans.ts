@@ -20,7 +20,6 @@ import {
 } from '../../core/trace.ts'
 import { fail, followCall, secondsSince, type Around, type Tools } from './call-span.ts'
 import { knownMethods } from '../request-line.ts'
-import type { Instruments } from './instruments.ts'
 import { attribute, other } from './names.ts'
 
 type Options = Tools & {
@@ -43,7 +42,7 @@ export function createSpans(options: Options): Tracing {
     const traced: RequestTrace = {
       ...call,
       ended: (exchange) => {
-        countRequest(instruments, exchange, secondsSince(startedAt))
+        instruments.requestDuration.record(secondsSince(startedAt), requestLabels(exchange))
         call.end((endTime) => endRequest(span, exchange, endTime))
       },
     }
@@ -111,14 +110,6 @@ function contextOf(parent: TraceContext | undefined): Context {
     isRemote: true,
     ...(state === undefined ? {} : { traceState: createTraceState(state) }),
   })
-}
-
-function countRequest(
-  { requestDuration }: Instruments,
-  exchange: TracedExchange,
-  seconds: number,
-): void {
-  requestDuration.record(seconds, requestLabels(exchange))
 }
 
 function requestLabels({ method, route, status, left, errorCode }: TracedExchange): Attributes {

@@ -4,3 +4,8 @@ import type { Answer } from '../http/answer.ts'
 export function createdSecret(json: object): Answer {
   return { status: 201, headers: { 'cache-control': 'no-store' }, json }
 }
+
+/** The response with a result. */
+export function ok(json: object): Answer {
+  return { status: 200, json }
+}
