@@ -69,6 +69,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
     }
   }
   return {
+    ...table,
     accept: (socket) => {
       const { connection, missing } = table.add(socket)
       if (missing !== undefined) refusals.refuseConnection(connection, missing)
@@ -80,10 +81,6 @@ export function createConnections(options: ConnectionsOptions): Connections {
       if (cause.code === 'ECONNRESET' || !socket.writable) socket.destroy()
       else refusals.refuse(socket, malformedError(cause))
     },
-    countDropped: table.countDropped,
-    closeIdle: table.closeIdle,
-    closeAll: table.closeAll,
-    stop: table.stop,
   }
 }
 

@@ -79,7 +79,7 @@ export function createExchange(
   options: ExchangeOptions,
 ): (context: ExchangeContext, next?: () => Promise<void>) => Promise<void> {
   const { limits, closing, allowCrossOrigin, tracing } = options
-  const slots = createSlots(limits.concurrentRequestsMax)
+  const slots = { taken: 0 }
   return async (context, next) => {
     const { req, res, state } = context
     state.requestId = newRequestId(options.clock())
@@ -89,113 +89,109 @@ export function createExchange(
     if (state.operation === undefined) res.setHeader('x-request-id', state.requestId)
     // Probes are not traced.
     if (tracing !== undefined && !isProbe(req)) state.trace = tracing.request(req.headers)
-    const record = openRecord(context, slots.take(), options)
+    const running = begin(context, slots, options)
     try {
       const isPreflight = allowCrossOrigin(req, res)
       if (state.refusal !== undefined) throw state.refusal
-      if (slots.isOver() && !isProbe(req)) throw overloaded()
+      if (slots.taken > limits.concurrentRequestsMax && !isProbe(req)) throw overloaded()
       if (isPreflight) state.answer = { status: 204 }
       else await (state.operation ?? next!)(context)
       if (closing(req) && !res.headersSent) res.setHeader('connection', 'close')
-      if (state.answer === undefined) return passToRouter(context, record, options)
-      if (state.answer.held) record.leaveWork()
+      if (state.answer === undefined) return passToRouter(running, options)
+      if (state.answer.held) leaveSlot(running)
       context.respond = false
       const sent = send(res, state.answer, state, limits)
       if (sent !== undefined) await sent
       if (state.answer.after !== undefined)
         await state.answer.after.then(() => holdUnread(res, state.hold))
-      record.end()
+      end(running, options)
     } catch (thrown) {
       context.respond = false
       // The response failed, so no one will read the stream of the call.
       if (!(thrown instanceof GatewayError)) state.ending.leave(callerLeft())
       await refuse(context, thrown, options)
-      record.end(thrown)
+      end(running, options, thrown)
     }
     return undefined
   }
 }
 
-function createSlots(most: number) {
-  let taken = 0
-  return {
-    isOver: () => taken > most,
-    /** Takes a slot; the returned function frees it and is idempotent. */
-    take: () => {
-      let isHeld = true
-      taken++
-      return () => {
-        if (isHeld) taken--
-        isHeld = false
-      }
-    },
-  }
+/** An exchange under way; it keeps a slot of the concurrent requests until its end and that of its response. */
+type Running = {
+  context: ExchangeContext
+  slots: { taken: number }
+  hasSlot: boolean
+  startedAt: number
+  leaveKey: () => void
+  /** Whether the client disconnected before the response was complete. */
+  left: boolean
+  isClosed: boolean
+  isOver: boolean
+  /** The response is written elsewhere, and its close ends the exchange. */
+  endsOnClose: boolean
 }
 
-type ExchangeRecord = ReturnType<typeof openRecord>
-
-/** Tracks an exchange; `end` or `endWithAnswer`, called once, reports the exchange to `onExchange`. */
-function openRecord(
-  context: ExchangeContext,
-  leaveWork: () => void,
-  { onExchange, followKey, monotonic }: ExchangeOptions,
-) {
-  const { req, res, state } = context
-  const leaveKey = followKey(state)
-  const startedAt = monotonic()
-  let left = false
-  let isClosed = false
-  let isOver = false
-  let onClose: (() => void) | undefined
+function begin(context: ExchangeContext, slots: Running['slots'], options: ExchangeOptions) {
+  const { res, state } = context
+  slots.taken++
+  const running: Running = {
+    context,
+    slots,
+    hasSlot: true,
+    startedAt: options.monotonic(),
+    leaveKey: options.followKey(state),
+    left: false,
+    isClosed: false,
+    isOver: false,
+    endsOnClose: false,
+  }
   res.once('close', () => {
-    isClosed = true
+    running.isClosed = true
     if (!res.writableFinished) {
-      left = true
+      running.left = true
       state.ending.leave(callerLeft())
     }
-    onClose?.()
-    if (!isOver) return
-    state.hold.release()
-    leaveWork()
+    if (running.endsOnClose) end(running, options)
+    else if (running.isOver) free(running)
   })
-  const end = (thrown?: unknown) => {
-    isOver = true
-    // Unread response bytes count until the connection is closed.
-    if (isClosed) {
-      state.hold.release()
-      leaveWork()
-    }
-    leaveKey()
-    const { requestId, caller, row } = state
-    const { method = '' } = req
-    const path = pathOf(req)
-    const status = left && !res.headersSent ? statusOfLeft : res.statusCode
-    const durationMs = monotonic() - startedAt
-    const error = thrown instanceof ClientLeft ? undefined : thrown
-    const exchange = { requestId, method, path, status, durationMs, caller, error, left, row }
-    if (state.trace?.ended !== undefined) {
-      const errorCode = error === undefined ? undefined : toGatewayError(error).code
-      state.trace.ended({ ...exchange, route: routeOf(context), errorCode })
-    }
-    onExchange(exchange)
+  return running
+}
+
+function leaveSlot(running: Running): void {
+  if (running.hasSlot) running.slots.taken--
+  running.hasSlot = false
+}
+
+function free(running: Running): void {
+  running.context.state.hold.release()
+  leaveSlot(running)
+}
+
+/** Ends an exchange and reports it; called once. */
+function end(running: Running, { onExchange, monotonic }: ExchangeOptions, thrown?: unknown): void {
+  const { context, left, startedAt } = running
+  const { req, res, state } = context
+  running.isOver = true
+  // Unread response bytes count until the connection is closed.
+  if (running.isClosed) free(running)
+  running.leaveKey()
+  const { requestId, caller, row } = state
+  const { method = '' } = req
+  const path = pathOf(req)
+  const status = left && !res.headersSent ? statusOfLeft : res.statusCode
+  const durationMs = monotonic() - startedAt
+  const error = thrown instanceof ClientLeft ? undefined : thrown
+  const exchange = { requestId, method, path, status, durationMs, caller, error, left, row }
+  if (state.trace?.ended !== undefined) {
+    const errorCode = error === undefined ? undefined : toGatewayError(error).code
+    state.trace.ended({ ...exchange, route: routeOf(context), errorCode })
   }
-  return {
-    leaveWork,
-    end,
-    /** Ends the record when the response closes; for a response that is written elsewhere. */
-    endWithAnswer: () => {
-      if (isClosed) end()
-      else onClose = end
-    },
-  }
+  onExchange(exchange)
 }
 
 /** Leaves the response to Koa or a raw Node handler. Throws if the request was not answered. */
-function passToRouter(
-  context: ExchangeContext,
-  record: ExchangeRecord,
-  { refuse }: ExchangeOptions,
-): void {
+function passToRouter(running: Running, options: ExchangeOptions): void {
+  const { context } = running
   const { req, res } = context
   const isTaken = context.respond === false || res.headersSent || res.writableEnded
   // 404 is Koa's default status.
@@ -203,9 +199,10 @@ function passToRouter(
   if (!isAnswered) {
     const methods = methodsOf(context)
     // A route that supports the method but answered nothing means not found.
-    refuse(req, methods.includes(req.method ?? '') ? [] : methods)
+    options.refuse(req, methods.includes(req.method ?? '') ? [] : methods)
   }
-  record.endWithAnswer()
+  if (running.isClosed) end(running, options)
+  else running.endsOnClose = true
 }
 
 function methodsOf({ matched = [] }: ExchangeContext): string[] {

@@ -1,4 +1,5 @@
 import { RESP_TYPES } from '@redis/client'
+import type { RedisCommands } from '../../peers/redis-link.ts'
 import type { Redis } from '../../peers/redis.ts'
 import type { SharedCacheBytes } from './redis-cache.ts'
 import { lateAnswerMs, smallBytesMax, unusable, type AskRedis } from './redis-operations.ts'
@@ -9,7 +10,6 @@ type Options = {
   /** The timeout of a read. */
   timeoutMs: () => number
 }
-type Commands = Parameters<Parameters<Redis['run']>[0]>[0]
 
 const asBuffers = { [RESP_TYPES.BLOB_STRING]: Buffer } as const
 
@@ -17,7 +17,7 @@ const asBuffers = { [RESP_TYPES.BLOB_STRING]: Buffer } as const
 export function createRedisBytes({ redis, ask, timeoutMs }: Options): SharedCacheBytes {
   /** The entry may have changed since its length was read: at most `bytesMax` + 1 bytes are read. */
   const readLarge = async (name: string, bytesMax: number) => {
-    const both = (commands: Commands) => {
+    const both = (commands: RedisCommands) => {
       const binary = commands.withTypeMapping(asBuffers)
       return Promise.all([binary.getRange(name, 0, bytesMax), binary.pTTL(name)])
     }
