@@ -28,6 +28,8 @@ const large: Readonly<Record<string, string>> = {
     'paints with every model and option; v1/image-fields paints with some',
   'test/v1/pictures-of-4k.spec.ts':
     'shrinks pictures of 23 MB; v1/oversize-pictures shrinks one of 10 MB',
+  'test/v1/vendor-floods.spec.ts':
+    'floods the gateway from every vendor; providers/wire/chat-streams sends one event above the limit',
   'test/v1/prices-of-all-models.spec.ts':
     'paints with every model and quality; v1/prices has one of each kind',
 }
