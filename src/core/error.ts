@@ -84,7 +84,12 @@ type Options = {
 const messageLengthMax = 4000
 const paramLengthMax = 300
 
-/** An error as the caller sees it: the message names cause and remedy, and contains no secret. */
+/**
+ * An error as the caller sees it: the message names cause and remedy, and contains no secret.
+ *
+ * @example
+ * throw new GatewayError('invalid_value', "'n' is at most 10, not 11. Send less.", { param: 'n' })
+ */
 export class GatewayError extends Error {
   override name = 'GatewayError'
   readonly code: ErrorCode

@@ -40,7 +40,6 @@ import { quotesOf, type Quotes } from './money/quote.ts'
 import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'
 import { upperCostsOf, type BudgetHold, type Reserve } from './money/upper-cost.ts'
 
-/** The dependencies of the core. */
 export type GatewayParts = ImageParts &
   CallParts &
   KeeperParts &
@@ -52,14 +51,11 @@ export type GatewayParts = ImageParts &
     /** A digest of the settings that decide what answers a model name, such as routes and aliases. */
     settingsDigest: string
     abandonedCalls: AbandonedCalls
-    /** Reserves the maximum cost of a call in the caller's budgets. */
     reserve: Reserve
-    /** Looks an answer up in the response cache. */
     recall: (key: string) => CachedAnswer | undefined
     /** Looks an answer up in the shared cache in Redis; absent without Redis. */
     recallShared?: ((key: string) => Promise<CachedAnswer | undefined>) | undefined
     routes: RouteTable['routes']
-    /** Puts the best routes first. */
     orderRoutes: (routes: readonly Route[]) => readonly Route[]
     readSources: ReadSources
     onRouted: (context: CallContext, routes: readonly Route[]) => void
@@ -77,7 +73,7 @@ export type Gateway = ReadParts & {
   deadline(context: Pick<CallContext, 'ending'>): Deadline
   /**
    * Answers a conversation with a language model. A vendor that has the API of `native` gets the request
-   * as it came. Throws a GatewayError.
+   * verbatim. Throws a GatewayError.
    */
   chat(inputs: ChatInputs, context: CallContext): Promise<Answered<ChatResult>>
   /** Answers a conversation as a stream; resolves when the first event has arrived. */
@@ -103,11 +99,17 @@ export type Gateway = ReadParts & {
   quoteChat(inputs: ChatInputs, context: CallContext): Promise<Quotes>
   /** The cost of pictures, without a call; input pictures are not fetched. */
   quoteImage(inputs: ImageInputs, context: CallContext): Promise<Quotes>
-  /** The cost of vectors, without a call. */
   quoteEmbedding(inputs: CallInputs<EmbeddingRequest>, context: CallContext): Promise<Quotes>
 }
 
-/** The sequence of every call, for all APIs (ARCHITECTURE.md#the-life-of-a-request). */
+/**
+ * The sequence of every call, for all APIs (ARCHITECTURE.md#the-life-of-a-request).
+ *
+ * @example
+ * const gateway = createGateway(parts)
+ * const models = modelsOf(request, context.caller, gateway.find)
+ * const { result, usage, receipt } = await gateway.chat({ request, models }, context)
+ */
 export function createGateway(parts: GatewayParts): Gateway {
   const { chatTimeoutMs, imageTimeoutMs } = parts.limits
   const imageWorkOf = (inputs: ImageInputs) =>

@@ -72,7 +72,15 @@ export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   addressOf: ClientAddress
 }
 
-/** Handles an operation. Throws a GatewayError. Undefined if another server writes `response`. */
+/**
+ * Handles an operation. Throws a GatewayError. Undefined if another server writes `response`.
+ *
+ * @example
+ * const listNothing: Operation<'listModels'> = async ({ caller }) => {
+ *   if (caller.models?.length === 0) throw new GatewayError('model_not_allowed', 'No models.')
+ *   return { status: 200, json: { object: 'list', data: [] } }
+ * }
+ */
 export type Operation<Id extends OperationId> = (
   call: OperationCall<Id>,
 ) => Promise<Id extends OperationIdOf<'client'> ? Answer | undefined : Answer>

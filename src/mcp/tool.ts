@@ -37,7 +37,14 @@ export type ToolsInForce = Pick<ReferenceCount, 'enter' | 'leave'> & {
   list: string
 }
 
-/** Handles one tool; the input has passed its schema. Throws a GatewayError. */
+/**
+ * Handles one tool; the input has passed its schema. Throws a GatewayError.
+ *
+ * @example
+ * const list: ToolHandler<'list-models'> = async (input) => {
+ *   return [{ type: 'text', text: `Models of ${input.family ?? 'all families'}` }]
+ * }
+ */
 export type ToolHandler<Name extends ToolName> = (
   input: components['schemas'][Name],
   call: ToolCall,

@@ -8,8 +8,13 @@ import type { Notice, Store } from './store.ts'
 type Options = SqliteStoreOptions & { limits: PostgresLimits }
 
 /**
- * Opens the store: PostgreSQL if `databaseUrl` is set, else the files in `dataDir`. Creates and migrates
- * it as `schemaChange` allows. Throws a StoreError.
+ * Opens the store: PostgreSQL if `databaseUrl` is set, else the files in `dataDir`. Creates and
+ * migrates it as `schemaChange` allows. Throws a StoreError.
+ *
+ * @example
+ * const { config, secrets } = loadConfig({ DATA_DIR: folder })
+ * const store = await openStore(config, secrets)
+ * const rows = await store.db.selectFrom('usage').selectAll().execute()
  */
 export async function openStore(
   options: Options,

@@ -21,7 +21,18 @@ type Described = Pick<Vendor, 'id' | 'name' | 'baseUrl'> &
     image?: (endpoint: Endpoint) => ImageAdapter
   }
 
-/** A vendor with OpenAI's protocol; the given members override the defaults. */
+/**
+ * A vendor with OpenAI's protocol; the given members override the defaults.
+ *
+ * @example
+ * const acme = protocolVendor({
+ *   id: 'acme',
+ *   name: 'Acme',
+ *   anyModel: true,
+ *   baseUrl: 'https://api.acme.example/v1',
+ *   dialect: { limit: 'max_tokens', takesBack: ['reasoning_content'] },
+ * })
+ */
 export function protocolVendor({
   chatPath,
   imageDialect,
