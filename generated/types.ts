@@ -186,7 +186,7 @@ export interface paths {
          * Compact a conversation
          * @description Shortens a conversation. `output` has its last messages of the user, and an item `compaction` that
          *     stands for everything else. Send it as the beginning of the next `input`, with any model. A model of
-         *     OpenAI that gets requests as they came makes an item that only OpenAI can read; every other model
+         *     OpenAI that gets requests verbatim makes an item that only OpenAI can read; every other model
          *     writes a summary. It is a call of the model, and charged as such. Nothing is stored.
          *
          *     The last item `compaction_trigger` of a request to `/v1/responses` makes the same item, also in a
@@ -237,7 +237,7 @@ export interface paths {
         /**
          * Cancel a response
          * @description Cancels a response that was made with `background: true`. What the provider charges until then is
-         *     charged. A response that has ended, also by an earlier cancellation, is returned as it is.
+         *     charged. A response that has ended, also by an earlier cancellation, is returned unchanged.
          */
         post: operations["cancelResponse"];
         delete?: never;
@@ -3928,7 +3928,7 @@ export interface components {
         RequestedServiceTier: string | null;
         /**
          * @description Lets the vendor of the model search the web. Models whose `pricing` has `web_search` do, at this price;
-         *     other vendors of OpenAI's protocol get the options as they are, or they are dropped with a warning.
+         *     other vendors of OpenAI's protocol get the options unchanged, or they are dropped with a warning.
          */
         WebSearchOptions: {
             /** @description How much of what is found the model reads; the default is `medium`. */

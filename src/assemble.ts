@@ -11,7 +11,7 @@ import {
   openStoreWithSecret,
   type Environment,
 } from './assemble/store.ts'
-import { createBudget, type Budget } from './bytes/budget.ts'
+import { createMemoryBudget, type MemoryBudget } from './bytes/memory-budget.ts'
 import { collectNear, type Collector } from './bytes/collection.ts'
 import { workerCount, type Config, type ReadSettings, type Secrets } from './settings/config.ts'
 import { gatewayStopped } from './core/resilience/deadline.ts'
@@ -146,8 +146,9 @@ export async function assemble(options: AssembleOptions) {
 async function open(options: AssembleOptions) {
   const { config, secrets, log, worker, publicNet = {} } = options
   const { clock = Date.now, monotonic = elapsed, sleep = pause, random = Math.random } = options
-  const budget = budgetOf({ config, now: monotonic, onGarbage: (bytes) => collectIfNear?.(bytes) })
-  const metrics = createMetrics({ bufferedBytes: budget.bytes, settle: log.settle })
+  const onGarbage = (bytes: number) => collectIfNear?.(bytes)
+  const memoryBudget = memoryBudgetOf({ config, now: monotonic, onGarbage })
+  const metrics = createMetrics({ bufferedBytes: memoryBudget.bytes, settle: log.settle })
   const collectIfNear = collectionOf(options, metrics)
   const events = createEvents(log, metrics)
   const peers = await openPeers({ config, secrets, events })
@@ -158,15 +159,15 @@ async function open(options: AssembleOptions) {
     loadContract(),
   ])
   const following = await startTracing({ config, secrets, metrics, events })
-  const given = { config, secrets, events, peers, budget, publicNet }
-  const environment = { ...given, clock, monotonic, sleep, random }
+  const parts = { config, secrets, events, peers, memoryBudget, publicNet }
+  const environment = { ...parts, clock, monotonic, sleep, random }
   return { environment, metrics, opened, contract, following }
 }
 
 /** The HTTP server of the contract, with a router for all other paths. */
 function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
   const { environment, store, calls, current, tracing } = parts
-  const { config, events, budget, clock, monotonic } = environment
+  const { config, events, memoryBudget, clock, monotonic } = environment
   const { contract, toolServer, oauth } = faces
   const router = new Router<ExchangeState>({ sensitive: true })
   const server = createHttpServer({
@@ -194,23 +195,20 @@ function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
     followKey: store.followKey,
     tracing,
     events,
-    budget,
+    memoryBudget,
     clock,
     monotonic,
   })
   return { ...server, router }
 }
 
-type BudgetParts = Pick<AssembleOptions, 'config'> & {
-  now: () => number
-  onGarbage: (bytes: number) => void
-}
+type MemoryBudgetParts = { config: Config; now: () => number; onGarbage: (bytes: number) => void }
 
 /** The memory for all requests of this process together; workers share the machine's memory equally. */
-function budgetOf({ config, ...rest }: BudgetParts): Budget {
+function memoryBudgetOf({ config, ...rest }: MemoryBudgetParts): MemoryBudget {
   const { bufferedBytesMax, requestBytesMax, slowPeerGraceMs, pictureBytesMax } = config.limits
   const shareOf = (bytes: number) => Math.floor(bytes / workerCount(config))
-  return createBudget({
+  return createMemoryBudget({
     // Each worker can hold at least two requests of the largest size.
     bytesMax: Math.max(shareOf(bufferedBytesMax), Math.min(bufferedBytesMax, 2 * requestBytesMax)),
     pictureBytesMax: shareOf(pictureBytesMax),

@@ -146,9 +146,9 @@ async function runNamed(words: string[], context: CommandContext): Promise<Comma
   if (length === undefined && second === undefined && helpFor(first) !== '')
     return { text: usageOf(helpFor(first)) }
   if (length === undefined) {
-    const asked = second === undefined ? first : `${first} ${second}`
+    const command = second === undefined ? first : `${first} ${second}`
     const usage = usageOf(commandsHelp)
-    throw new UsageError(`Unknown command '${asked.slice(0, 100)}'.\n\n${usage}`)
+    throw new UsageError(`Unknown command '${command.slice(0, 100)}'.\n\n${usage}`)
   }
   return commands[name]!(words.slice(length), context)
 }

@@ -157,6 +157,27 @@ describe('the source', () => {
     expect(poorNamesOf(everything.map(({ name }) => name))).to.deep.equal([])
   })
 
+  it('names types of options after what they are options of', () => {
+    const wrong = source
+      .filter(({ text }) => {
+        const names = [...text.matchAll(/^(?:export )?type (\w*Options)\b/gm)].map(
+          ([, name]) => name,
+        )
+        const isLocal = !text.includes('\nexport type Options ')
+        return names.includes('Options') && (names.length > 1 || !isLocal)
+      })
+      .map(({ name }) => name)
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('has one word for one thing', () => {
+    // Budgets are of money, memory is held, and the answer of a vendor is forwarded verbatim.
+    const words =
+      /as (?:it|they) c[a]me|\b(?:type|class) (?:Hold|Budget|Peer)\b|^export (?:type|function|const) \w*(?:[Aa]sked|[Gg]iven|[Bb]egun|Said|Told)\b/m
+    const wrong = source.filter(({ text }) => words.test(text)).map(({ name }) => name)
+    expect(wrong).to.deep.equal([])
+  })
+
   it('leaves nothing to be done later', () => {
     // Brackets prevent the pattern from matching its own text.
     const marks = /TO[D]O|FIX[M]E|XX[X]/

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createIdentify } from '../../src/accounts/identify.ts'
 import { assembleCalls } from '../../src/assemble/calls.ts'
-import { createBudget } from '../../src/bytes/budget.ts'
+import { createMemoryBudget } from '../../src/bytes/memory-budget.ts'
 import { loadConfig } from '../../src/settings/config.ts'
 import type { Caller } from '../../src/core/caller.ts'
 import type { ChatAdapter, ChatCompletion, ChatRequest } from '../../src/core/chat/chat.ts'
@@ -55,9 +55,9 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const { config } = loadConfig({ DATA_DIR: folder })
   const monotonic = (): number => Math.trunc(performance.now())
-  const budget = createBudget({ bytesMax: 2 ** 28, graceMs: 2000, now: monotonic })
+  const memoryBudget = createMemoryBudget({ bytesMax: 2 ** 28, graceMs: 2000, now: monotonic })
   const log = createLog({ logLevel: 'silent', logFormat: 'json' })
-  const metrics = createMetrics({ bufferedBytes: budget.bytes, settle: log.settle })
+  const metrics = createMetrics({ bufferedBytes: memoryBudget.bytes, settle: log.settle })
   const events = createEvents(log, metrics)
   const opened = await openStore(config, { databaseUrl: undefined })
   const store = await guardStore({ store: opened, config, monotonic, events })
@@ -86,7 +86,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
     config,
     events,
     peers,
-    budget,
+    memoryBudget,
     publicNet: {},
     clock,
     monotonic,
@@ -128,7 +128,7 @@ const server = createServer((request, response) => {
     const caller = await identify(authorization)
     const { result } = await gateway.chat(inputsOf({ ...asked, model: route.model.row.id }), {
       ...contextOf({ caller, requestId: newRequestId(Date.now()) }),
-      cache: { recall: false, remember: false, ttlMs: undefined },
+      cache: { mayRead: false, mayStore: false, ttlMs: undefined },
     })
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(result.text)

@@ -30,7 +30,7 @@ export type Accounts = {
   /** Throws `not_found` for a missing account and for accounts of others; so does `update`. */
   retrieve(by: Administrator, id: string): Promise<Account>
   /** Throws `insufficient_scope` unless the caller is an operator. */
-  create(by: Administrator, asked: Schemas['NewAccount']): Promise<Account>
+  create(by: Administrator, account: Schemas['NewAccount']): Promise<Account>
   /** Throws `insufficient_scope` when a caller who is not an operator changes limits or the budget. */
   update(by: Administrator, id: string, change: Schemas['AccountChange']): Promise<Account>
 }
@@ -80,10 +80,10 @@ export function createAccounts(options: Options): Accounts {
       assertTheirs(by, id)
       return form(await find(db, id))
     },
-    create: async (by, asked) => {
+    create: async (by, account) => {
       const id = newId('acc')
       const none = { created_at: clock(), is_operator: 0, ...noAllowance }
-      const row = { id, name: asked.name, ...none, ...allowanceColumns(asked) }
+      const row = { id, name: account.name, ...none, ...allowanceColumns(account) }
       await db.transaction().execute(async (transaction) => {
         await transaction.insertInto('accounts').values(row).execute()
         const act = { account_id: id, action: 'account.create', target: id } as const

@@ -24,11 +24,11 @@ export async function readStates(
   at: number,
 ): Promise<BudgetState[]> {
   if (owners.length === 0) return []
-  const asked = owners.map((owner) => inWindow(owner, at))
-  const open = await readOpenWindows(db, asked)
-  const missing = asked.filter((one) => !open.has(windowName(one)))
+  const windows = owners.map((owner) => inWindow(owner, at))
+  const open = await readOpenWindows(db, windows)
+  const missing = windows.filter((one) => !open.has(windowName(one)))
   const sums = missing.length === 0 ? undefined : await addUp(db, missing)
-  return asked.map((one) => {
+  return windows.map((one) => {
     const { spent_nano_usd: spent, reserved_nano_usd: reserved } =
       open.get(windowName(one)) ?? sums?.get(windowName(one)) ?? nothing
     return stateOf({ ...one, spent, reserved })

@@ -2,7 +2,7 @@ import type { components } from '../../generated/types.ts'
 import type { Allowance, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { usdText } from '../core/money/price.ts'
-import type { BudgetHold, Reserve } from '../core/money/upper-cost.ts'
+import type { Reservation, Reserve } from '../core/money/upper-cost.ts'
 import { StoreError } from '../storage/store-error.ts'
 import { readStates } from './budget-states.ts'
 import { createGroups, type GroupLimits } from './groups.ts'
@@ -26,8 +26,8 @@ export type Budgets = {
   statesFor(caller: Caller): Promise<[account: BudgetState | null, key: BudgetState | null]>
   /** The budget states in the current periods, in the order of the owners. */
   states(owners: readonly BudgetOwner[]): Promise<BudgetState[]>
-  /** Ids of requests that this process holds money for. */
-  held: ReadonlySet<string>
+  /** Ids of requests that this process has reserved money for. */
+  reserved: ReadonlySet<string>
   /** Ended requests whose rows may still be in the store, with the number of attempts to delete them. */
   uncertain: Map<string, number>
 }
@@ -48,7 +48,7 @@ const uncertainMax = 10_000
 /** Budgets of accounts and keys in the store (docs/storage.md#budgets). */
 export function createBudgets({ store, clock, limits }: Options): Budgets {
   const { db } = store
-  const held = new Set<string>()
+  const reserved = new Set<string>()
   const uncertain = new Map<string, number>()
   const markUncertain = (requestId: string): void => {
     if (uncertain.size < uncertainMax) uncertain.set(requestId, 0)
@@ -64,27 +64,27 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
     const owners = ownersOf(caller).map((owner) => inWindow(owner, at))
     const { accountId, keyId } = caller
     const expiresAt = clock() + timeoutMs + marginMs
-    const asked = { ...call, accountId, keyId, expiresAt, owners }
-    held.add(requestId)
+    const request = { ...call, accountId, keyId, expiresAt, owners }
+    reserved.add(requestId)
     try {
       for (let tries = 0; tries < triesMax; tries++) {
-        if (await reserveOne(asked)) return hold(requestId)
+        if (await reserveOne(request)) return reservationOf(requestId)
         const spent = (await read(owners)).find((one) => leftOf(one) < nanoUsd)
         if (spent !== undefined) throw insufficient(spent, nanoUsd)
       }
       throw busy()
     } catch (error) {
-      held.delete(requestId)
+      reserved.delete(requestId)
       // After a timeout of the store, the reservation may have been written.
       const isDecided = error instanceof GatewayError && error.code === 'insufficient_quota'
       if (!isDecided) markUncertain(requestId)
       throw error
     }
   }
-  const hold = (requestId: string): BudgetHold => ({
-    settled: () => void held.delete(requestId),
+  const reservationOf = (requestId: string): Reservation => ({
+    settled: () => void reserved.delete(requestId),
     release: async () => {
-      held.delete(requestId)
+      reserved.delete(requestId)
       await endOne(requestId).catch(() => markUncertain(requestId))
     },
   })
@@ -93,7 +93,7 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
 
   return {
     reserve,
-    held,
+    reserved,
     uncertain,
     states,
     statesFor: async (caller) => {
@@ -118,12 +118,13 @@ function insufficient(spending: Spending, nanoUsd: number): GatewayError {
   const { ownerId, accountId } = spending
   const whose = ownerId === accountId ? 'the account' : 'this API key'
   const { period, renews_at: renewal } = budget
-  const held = spending.reserved === 0 ? '' : `, $${budget.reserved.usd} is held by calls under way`
+  const reserved =
+    spending.reserved === 0 ? '' : `, $${budget.reserved.usd} is held by calls under way`
   const per = period === 'total' ? 'in total' : `per ${period}`
   const then = renewal === null ? 'It does not renew' : `It renews at ${renewal}`
   const text =
     `The budget of ${whose} does not cover this call, which may cost up to $${usdText(nanoUsd)}: ` +
-    `of $${budget.amount.usd} ${per}, $${budget.left.usd} is left${held}. ${then}. ` +
+    `of $${budget.amount.usd} ${per}, $${budget.left.usd} is left${reserved}. ${then}. ` +
     'Ask for less (max_completion_tokens, n, a smaller size), choose a cheaper model, or have the budget raised.'
   return new GatewayError('insufficient_quota', text, { progress: { budget } })
 }

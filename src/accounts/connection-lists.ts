@@ -5,7 +5,7 @@ import type { Page, PageRequest } from '../core/page.ts'
 import type { KeyClientsTable, RefusedAttemptsTable, Tables } from '../storage/tables.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
-import type { KeptConnectionLog } from './connection-log.ts'
+import type { ConnectionLogStore } from './connection-log.ts'
 import { timeText } from './key-form.ts'
 import { listPage } from './list-page.ts'
 
@@ -20,7 +20,7 @@ export type ConnectionLists = {
   unknown(page: PageRequest): Promise<Page<Schemas['RefusedAttempt']>>
 }
 
-type Options = { store: Pick<Store, 'db'>; log: Pick<KeptConnectionLog, 'settle'> }
+type Options = { store: Pick<Store, 'db'>; log: Pick<ConnectionLogStore, 'settle'> }
 
 export function createConnectionLists({ store: { db }, log }: Options): ConnectionLists {
   const attempts = async (

@@ -1,14 +1,14 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { hash } from 'node:crypto'
 import type { ConnectionLog, ReportedClient, RefusedAttempt } from '../core/connection-log.ts'
-import { keptMessage } from '../core/connection-log.ts'
+import { loggedMessage } from '../core/connection-log.ts'
 import type { KeyClientsTable, RefusedAttemptsTable, Tables } from '../storage/tables.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
 import { sweepAgain } from './sweep.ts'
 
 /** Connected clients and refused attempts, kept in memory and written in batches. */
-export type KeptConnectionLog = ConnectionLog & {
+export type ConnectionLogStore = ConnectionLog & {
   settle(): Promise<void>
   /** Writes all pending rows and stops the timer. */
   close(): Promise<void>
@@ -36,7 +36,7 @@ type Options = {
 
 const rowsPerStatement = 50
 
-export function createConnectionLog(options: Options): KeptConnectionLog {
+export function createConnectionLog(options: Options): ConnectionLogStore {
   const { store, clock, limits, onWritten } = options
   const { db } = store
   const { connectionLogWaitingMax: waitingMax } = limits
@@ -148,7 +148,7 @@ function attemptRow(
     client_version: client?.version ?? null,
     redirect_host: redirectHost ?? null,
     address: address ?? null,
-    message: keptMessage(attempt.message),
+    message: loggedMessage(attempt.message),
     request_id: attempt.requestId ?? null,
   }
 }

@@ -33,7 +33,7 @@ export type Invitations = {
    */
   create(
     caller: Caller,
-    asked: Schemas['NewMember'],
+    member: Schemas['NewMember'],
     actor: Actor,
   ): Promise<Schemas['CreatedInvitation']>
   /** Throws `not_found`. */
@@ -47,17 +47,17 @@ export function createInvitations(options: Options): Invitations {
   return {
     list: (accountId, page) =>
       listPage(usable(db, accountId, clock()), page, { time: 'created_at', toItem: toInvitation }),
-    create: (caller, asked, actor) =>
+    create: (caller, member, actor) =>
       db.transaction().execute(async (transaction) => {
         const { accountId } = caller
-        const email = plainEmail(asked.email)
-        assertMayChange(caller, asked.role)
+        const email = plainEmail(member.email)
+        assertMayChange(caller, member.role)
         await assertNoMember(transaction, accountId, email)
         const older = await open(transaction, accountId).where('email', '=', email).execute()
         for (const row of older) await withdraw(transaction, row, { caller, actor, audit })
         await assertBelowMaximum(transaction, accountId, options)
         const token = createToken()
-        const row = rowOf({ accountId, role: asked.role, email, token, by: actor.id }, options)
+        const row = rowOf({ accountId, role: member.role, email, token, by: actor.id }, options)
         await transaction.insertInto('invitations').values(row).execute()
         const act = { account_id: accountId, action: 'invitation.create', target: row.id } as const
         await audit.write(transaction, actor, { ...act, after: { email, role: row.role } })

@@ -33,17 +33,17 @@ export const plainKey = {
  * Throws `invalid_value` for an invalid address, model or time.
  */
 export function keyColumns(
-  asked: Change,
+  change: Change,
   { modelIds, nowMs }: { modelIds: ModelIds; nowMs: number },
 ): Partial<ApiKeysTable> {
-  const { name, scopes, models, allowed_addresses: addresses, expires_at: end } = asked
+  const { name, scopes, models, allowed_addresses: addresses, expires_at: end } = change
   return {
     ...(name === undefined ? {} : { name }),
     ...(scopes === undefined ? {} : { scopes: JSON.stringify([...new Set(scopes)]) }),
     ...(models === undefined ? {} : { allowed_models: listColumn(models, modelIds) }),
     ...(addresses === undefined ? {} : { allowed_addresses: listColumn(addresses, networks) }),
     ...(end === undefined ? {} : { expires_at: end === null ? null : timeOf(end, nowMs) }),
-    ...allowanceColumns(asked),
+    ...allowanceColumns(change),
   }
 }
 
@@ -98,10 +98,10 @@ function networks(texts: readonly string[]): string[] {
   for (const [index, text] of plain.entries()) {
     if (readNetwork(text) !== undefined) continue
     const param = `allowed_addresses[${index}]`
-    const given = JSON.stringify(texts[index])
+    const notation = JSON.stringify(texts[index])
     throw new GatewayError(
       'invalid_value',
-      `'${param}' must be an IP address or network, not ${given}. For example: 203.0.113.7, 10.0.0.0/8 or 2001:db8::/32.`,
+      `'${param}' must be an IP address or network, not ${notation}. For example: 203.0.113.7, 10.0.0.0/8 or 2001:db8::/32.`,
       { param },
     )
   }

@@ -44,7 +44,7 @@ export type Keys = {
   list(filter: KeyFilter, page: PageRequest): Promise<Page<ApiKey>>
   retrieve(which: Which): Promise<ApiKey>
   /** Throws `insufficient_scope` for settings that the issuer may not grant, as `update` and `rotate` do. */
-  create(issuer: KeyIssuer, accountId: string, asked: NewKey): Promise<CreatedKey>
+  create(issuer: KeyIssuer, accountId: string, request: NewKey): Promise<CreatedKey>
   /** Throws `key_not_active` for a revoked key. */
   update(issuer: KeyIssuer, which: Which, change: Schemas['ApiKeyChange']): Promise<ApiKey>
   /** Replaces a key by one with the same settings; the old key expires after the overlap. Throws `key_not_active`. */
@@ -83,8 +83,8 @@ export function createKeys(options: Options): Keys {
       return { ...rows, data: await forms(rows.data) }
     },
     retrieve: async (which) => form(await find(db, which)),
-    create: async (issuer, accountId, asked) => {
-      return created(await create(options, issuer, { accountId, asked }))
+    create: async (issuer, accountId, request) => {
+      return created(await create(options, issuer, { accountId, request }))
     },
     update: async (issuer, which, change) => {
       const row = await update(options, issuer, { which, change })
@@ -129,12 +129,12 @@ function newSecret({ kind, mode }: Pick<ApiKeysTable, 'kind' | 'mode'>) {
 function create(
   { store, audit, modelIds, clock }: Options,
   issuer: KeyIssuer,
-  { accountId, asked }: { accountId: string; asked: NewKey },
+  { accountId, request }: { accountId: string; request: NewKey },
 ) {
-  const { kind = 'key', mode, name } = asked
+  const { kind = 'key', mode, name } = request
   const nowMs = clock()
-  assertForKind(kind, asked)
-  const columns = keyColumns(asked, { modelIds, nowMs })
+  assertForKind(kind, request)
+  const columns = keyColumns(request, { modelIds, nowMs })
   const { key, columns: secret } = newSecret({ kind, mode })
   return store.db.transaction().execute(async (transaction) => {
     const bounds = await boundsOf(transaction, issuer, nowMs)

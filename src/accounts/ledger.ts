@@ -16,15 +16,15 @@ import { createGroups, type GroupLimits } from './groups.ts'
 
 /** Writes usage rows in groups (accounts/groups.ts); resolves when a row is durable. */
 export function createLedger(
-  store: Pick<GuardedStore, 'keep'>,
+  store: Pick<GuardedStore, 'insert'>,
   onRecorded: (row: UsageRow) => void,
   limits?: GroupLimits,
 ): (row: UsageRow) => Promise<void> {
-  const keep = createGroups(async (rows: readonly UsageRow[]) => {
-    await store.keep('usage', rows.map(toTable))
+  const insert = createGroups(async (rows: readonly UsageRow[]) => {
+    await store.insert('usage', rows.map(toTable))
     return rows
   }, limits)
-  return (row) => keep(row).then(onRecorded)
+  return (row) => insert(row).then(onRecorded)
 }
 
 /** The columns of a ledger row. */
@@ -75,7 +75,7 @@ export function countsIn(row: Readonly<Record<UsageCount, number>>): Record<Usag
   return Object.fromEntries(usageCountNames.map((name) => [name, row[name]])) as typeof row
 }
 
-type KeptWarning = components['schemas']['Warning']
+type StoredWarning = components['schemas']['Warning']
 
 /** Warnings kept per call, since rows stay for years. */
 const warningsMax = 20
@@ -89,7 +89,7 @@ function warningsText(warnings: readonly Warning[]): string | null {
   if (warnings.length === 0) return null
   const kept = warnings
     .slice(0, warningsMax)
-    .map(({ param, requested, applied, reason }): KeptWarning => ({
+    .map(({ param, requested, applied, reason }): StoredWarning => ({
       param: shortened(param, textLengthMax),
       requested: plain(requested),
       applied: plain(applied),
@@ -104,8 +104,8 @@ function warningsText(warnings: readonly Warning[]): string | null {
 }
 
 /** Parses the form of `warningsText`; empty for null. */
-export function readWarnings(text: string | null): KeptWarning[] {
-  return text === null ? [] : (JSON.parse(text) as KeptWarning[])
+export function readWarnings(text: string | null): StoredWarning[] {
+  return text === null ? [] : (JSON.parse(text) as StoredWarning[])
 }
 
 function plain(value: unknown): string | number | boolean | null {

@@ -43,8 +43,8 @@ export function createPeople(options: Options): People {
   }
   return {
     retrieve,
-    rename: async ({ accountId, person: { id } }, given, actor) => {
-      const name = given.trim()
+    rename: async ({ accountId, person: { id } }, newName, actor) => {
+      const name = newName.trim()
       await db.transaction().execute(async (transaction) => {
         const { name: before } = await transaction
           .selectFrom('people')

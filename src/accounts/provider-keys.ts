@@ -73,7 +73,7 @@ export function createProviderKeys(options: Options): ProviderKeys {
       if (key === undefined) throw new GatewayError('invalid_value', unreadable(found))
       return key
     },
-    create: async (...asked) => toForm(await insert(options, ...asked)),
+    create: async (...parts) => toForm(await insert(options, ...parts)),
     remove: (by, providerId, which) =>
       operatorChange(options, by, 'provider_key.delete', async (transaction) => {
         const found = select(await rowsIn(transaction), providerId, which)

@@ -16,7 +16,7 @@ import { rangeText } from './usage/report.ts'
 type Schemas = components['schemas']
 
 /** The requested refusals; the texts are the contract's parameters, unparsed. */
-type RefusalsAsked = {
+type RefusalsRequest = {
   caller: Pick<Caller, 'accountId' | 'isOperator'>
   mode: Schemas['Mode']
   from?: string | undefined
@@ -31,7 +31,7 @@ export type Refusals = {
   /** Counts an error response; `caller` is undefined for a request without a valid key. */
   count(error: GatewayError, caller: Counted | undefined): void
   /** The counts of a range by key and cause, the most frequent first. Throws a GatewayError. */
-  list(asked: RefusalsAsked): Promise<Schemas['Refusals']>
+  list(request: RefusalsRequest): Promise<Schemas['Refusals']>
   /** Writes pending counts and stops the timer. */
   close(): Promise<void>
 }
@@ -95,18 +95,18 @@ export function createRefusals({ store: { db }, clock, limits, onWritten }: Opti
         waiting.set(name, { ...place, error_code: error.code, calls: 1, last_at: now })
       }
     },
-    list: async (asked) => {
+    list: async (request) => {
       await look()
-      const { accountId } = asked.caller
-      const given = timeRange(asked, clock())
-      const from = given.from - (given.from % hourMs)
-      const range = { from, to: Math.ceil(given.to / hourMs) * hourMs }
-      const rows = await causes(db, asked, range).execute()
+      const { accountId } = request.caller
+      const period = timeRange(request, clock())
+      const from = period.from - (period.from % hourMs)
+      const range = { from, to: Math.ceil(period.to / hourMs) * hourMs }
+      const rows = await causes(db, request, range).execute()
       const own = rows.filter(({ kind }) => kind !== null)
       return {
         object: 'refusals',
         account_id: accountId,
-        mode: asked.mode,
+        mode: request.mode,
         ...rangeText(range),
         calls: own.reduce((sum, { calls }) => sum + calls, 0),
         data: rows.slice(0, listedMax).map(refusalForm),
@@ -158,7 +158,7 @@ async function removeExcess(db: Kysely<Tables>, accountId: string): Promise<void
 
 function causes(
   db: Kysely<Tables>,
-  { caller: { accountId, isOperator }, mode, keyId }: RefusalsAsked,
+  { caller: { accountId, isOperator }, mode, keyId }: RefusalsRequest,
   { from, to }: { from: number; to: number },
 ) {
   const accounts = isOperator && keyId === undefined ? [accountId, ''] : [accountId]

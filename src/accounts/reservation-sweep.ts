@@ -10,7 +10,7 @@ import { sweepAgain, type Sweep } from './sweep.ts'
 
 type Options = {
   store: Pick<Store, 'db' | 'commit'>
-  budgets: Pick<Budgets, 'held' | 'uncertain'>
+  budgets: Pick<Budgets, 'reserved' | 'uncertain'>
   clock: () => number
   intervalMs?: number
   /** Called for each call that is charged its reserved amount, since its process died. */
@@ -23,7 +23,7 @@ type Options = {
 const sweepMs = 10_000
 
 /**
- * Charges the calls of dead processes the amount that they held: at once when the process is known to have
+ * Charges the calls of dead processes the amount that they reserved: at once when the process is known to have
  * ended on this machine, otherwise after the reservation expires. To survive a clock that jumps, each process
  * renews its own expired reservations at the first sweep, and reservations of other processes are charged at
  * the second sweep. Reservations of other processes count as expired later, since clocks differ.
@@ -47,9 +47,9 @@ export function sweepReservations(options: Options): Sweep {
       .selectAll()
       .where('expires_at', '<=', now)
       .execute()
-    const own = expired.filter((one) => budgets.held.has(one.request_id))
+    const own = expired.filter((one) => budgets.reserved.has(one.request_id))
     const others = expired.filter(
-      (one) => !budgets.held.has(one.request_id) && one.expires_at <= now - clocksDifferMaxMs,
+      (one) => !budgets.reserved.has(one.request_id) && one.expires_at <= now - clocksDifferMaxMs,
     )
     if (own.length > 0) {
       await store.db
@@ -105,12 +105,12 @@ async function endUncertain(
 }
 
 /**
- * Two statements. The first inserts a ledger row that charges the held amount, unless the call has a row;
+ * Two statements. The first inserts a ledger row that charges the reserved amount, unless the call has a row;
  * triggers then end the reservation. The second ends a reservation of an older version, which lacks the
  * columns for a row.
  */
-function chargeOf(db: Kysely<Tables>, held: Tables['reservations']): StoreStatement[] {
-  const { request_id: id, expires_at: expiresAt, nano_usd: nanoUsd } = held
+function chargeOf(db: Kysely<Tables>, reservation: Tables['reservations']): StoreStatement[] {
+  const { request_id: id, expires_at: expiresAt, nano_usd: nanoUsd } = reservation
   const pricing = pricingText({ prices: { held: femtoUsd(nanoUsd) }, multiplier: multiplierOne })
   // The conditions skip a reservation that its process ended or renewed in the meantime.
   const row = sql`

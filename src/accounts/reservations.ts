@@ -9,8 +9,8 @@ export type ReservingStore = Pick<
   'db' | 'dialect' | 'insertions' | 'commit' | 'decide'
 >
 
-/** A requested reservation: the amount to hold, and the budgets it counts against. */
-type AskedReservation = {
+/** A requested reservation: the amount to reserve, and the budgets it counts against. */
+type ReservationRequest = {
   requestId: string
   accountId: string
   keyId: string
@@ -26,7 +26,7 @@ type AskedReservation = {
 /** Reserves in groups; both functions throw a GatewayError when the store fails. */
 type Reservations = {
   /** Returns for each request whether it was granted: its windows exist and have enough money left. */
-  grant(asked: readonly AskedReservation[]): Promise<readonly boolean[]>
+  grant(requests: readonly ReservationRequest[]): Promise<readonly boolean[]>
   end(requestIds: readonly string[]): Promise<readonly void[]>
 }
 
@@ -36,8 +36,8 @@ export function createReservations(store: ReservingStore): Reservations {
   const ending = (requestId: string): StoreStatement =>
     db.deleteFrom('reservations').where('request_id', '=', requestId).compile()
   return {
-    grant: (asked) =>
-      decide(() => (dialect === 'sqlite' ? grantEach(store, asked) : grantAll(store, asked))),
+    grant: (requests) =>
+      decide(() => (dialect === 'sqlite' ? grantEach(store, requests) : grantAll(store, requests))),
     end: async (requestIds) => {
       const sorted = requestIds.toSorted()
       await decide(() => commit(sorted.map(ending)))
@@ -66,52 +66,52 @@ const reservationSql: readonly string[] = [
 )
 
 /** Runs one statement per call, under SQLite's write lock. */
-async function grantEach({ commit }: ReservingStore, asked: readonly AskedReservation[]) {
-  const changes = await commit(asked.map(statementOf))
+async function grantEach({ commit }: ReservingStore, requests: readonly ReservationRequest[]) {
+  const changes = await commit(requests.map(statementOf))
   return changes.map((count) => count === 1)
 }
 
-function statementOf(asked: AskedReservation): StoreStatement {
-  const { requestId, accountId, keyId, nanoUsd, at, expiresAt, owners } = asked
-  const { face, modality, model } = asked
+function statementOf(request: ReservationRequest): StoreStatement {
+  const { requestId, accountId, keyId, nanoUsd, at, expiresAt, owners } = request
+  const { face, modality, model } = request
   const conditions = owners.flatMap(({ ownerId, window: { startsAt, endsAt }, budget }) => [
     ownerId,
     endsAt,
     startsAt,
     budget.nanoUsd - nanoUsd,
   ])
-  const held = [requestId, accountId, keyId, nanoUsd, at, expiresAt, processName]
-  const row = [...held, face, modality, model]
+  const columns = [requestId, accountId, keyId, nanoUsd, at, expiresAt, processName]
+  const row = [...columns, face, modality, model]
   const parameters = [...row, ...conditions]
   return { sql: reservationSql[owners.length]!, parameters }
 }
 
 /** Runs one statement, which first locks all windows (storage/migrations/budget-functions.ts). */
-async function grantAll({ db }: ReservingStore, asked: readonly AskedReservation[]) {
+async function grantAll({ db }: ReservingStore, requests: readonly ReservationRequest[]) {
   const { rows } = await sql<{ granted: number[] }>`
-    select budgets_reserve(${JSON.stringify(asked.map(toAsked))}) as granted
+    select budgets_reserve(${JSON.stringify(requests.map(toAsked))}) as granted
   `.execute(db)
   return rows[0]!.granted.map((count) => count === 1)
 }
 
-function toAsked({ owners, ...asked }: AskedReservation) {
+function toAsked({ owners, ...request }: ReservationRequest) {
   return {
-    request_id: asked.requestId,
-    account_id: asked.accountId,
-    key_id: asked.keyId,
-    nano_usd: asked.nanoUsd,
-    at: asked.at,
-    expires_at: asked.expiresAt,
+    request_id: request.requestId,
+    account_id: request.accountId,
+    key_id: request.keyId,
+    nano_usd: request.nanoUsd,
+    at: request.at,
+    expires_at: request.expiresAt,
     process: processName,
-    face: asked.face,
-    modality: asked.modality,
-    model: asked.model,
+    face: request.face,
+    modality: request.modality,
+    model: request.model,
     windows: owners.map(({ ownerId, window, budget }) => ({
       owner_id: ownerId,
       starts_at: window.startsAt,
       ends_at: window.endsAt,
-      // The highest sum of spent and held money that leaves enough for this call.
-      nano_usd: budget.nanoUsd - asked.nanoUsd,
+      // The highest sum of spent and reserved money that leaves enough for this call.
+      nano_usd: budget.nanoUsd - request.nanoUsd,
     })),
   }
 }

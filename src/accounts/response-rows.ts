@@ -77,22 +77,22 @@ export function indexedItems({ input, response }: Whole): IndexedItems {
   for (const { id } of itemsOf({ input: [], response })) if (id) isNew.set(id, true)
   const newest = [...isNew].slice(-indexedItemsMax)
   const idsThat = (are: boolean) => newest.flatMap(([id, added]) => (added === are ? [id] : []))
-  return { added: idsThat(true), known: idsThat(false) }
+  return { added: idsThat(true), ids: idsThat(false) }
 }
 
 /** Ids of items: `added` get an entry in the index, and an entry of `known` is updated. */
-export type IndexedItems = { added: readonly string[]; known: readonly string[] }
+export type IndexedItems = { added: readonly string[]; ids: readonly string[] }
 
 /** Adds items of a response to the index, in an order in which concurrent transactions lock the same rows. */
 function indexing(
   db: Kysely<Tables>,
   { id, account_id: accountId, mode }: Pick<StoredResponsesTable, 'id' | 'account_id' | 'mode'>,
-  { added, known }: IndexedItems,
+  { added, ids }: IndexedItems,
 ) {
   return sql`insert into stored_response_items (account_id, mode, item_id, response_id, latest_id)
     select ${accountId}, ${mode}, item.*, ${id}, ${id} from ${listed(db, added)} as item
     union select account_id, mode, item_id, ${id}, ${id} from stored_response_items
-      where account_id = ${accountId} and mode = ${mode} and item_id in ${listed(db, known)}
+      where account_id = ${accountId} and mode = ${mode} and item_id in ${listed(db, ids)}
     order by 3
     on conflict (account_id, mode, item_id) do update set latest_id = excluded.latest_id`
 }

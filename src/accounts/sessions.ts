@@ -19,7 +19,7 @@ type Session = components['schemas']['Session']
 export type Visitor = { address: string | null; userAgent: string | null }
 
 /** A new session; its token is returned only here. */
-export type BegunSession = {
+export type NewSession = {
   token: string
   ageSeconds: number
   csrfToken: string
@@ -33,7 +33,7 @@ export type SessionLimits = { sessionTtlSeconds: number; sessionIdleSeconds: num
 
 export type Sessions = {
   /** Begins a session, in the transaction of the sign-in. */
-  begin(transaction: Transaction<Tables>, personId: string, from: Visitor): Promise<BegunSession>
+  begin(transaction: Transaction<Tables>, personId: string, from: Visitor): Promise<NewSession>
   /** The person of a session token. Throws `invalid_session`. */
   identify(token: string): Promise<PersonCaller>
   /** The person as a caller for another of their accounts, or for any if an operator. Throws `not_found`. */

@@ -7,13 +7,13 @@ import { membershipsOf } from './memberships.ts'
 import { findPasswordLink, usePasswordLink } from './password-links.ts'
 import { assertStrong, plainEmail, type Passwords } from './password.ts'
 import { findByEmail, insertPerson, setPassword, type NewPerson, type People } from './people.ts'
-import { noMembershipError, type BegunSession, type Sessions, type Visitor } from './sessions.ts'
+import { noMembershipError, type NewSession, type Sessions, type Visitor } from './sessions.ts'
 import { assertSetUpLink, useSetUpLink } from './set-up-link.ts'
 
 /** The origin of a request without a session; `origin` is the value that attempts are counted by. */
 export type AnonymousClient = Visitor & { origin: string }
 
-export type SignInResult = Pick<BegunSession, 'token' | 'ageSeconds'> & {
+export type SignInResult = Pick<NewSession, 'token' | 'ageSeconds'> & {
   signedIn: components['schemas']['SignedIn']
 }
 
@@ -52,7 +52,8 @@ export type SignIns = {
 export function createSignIns(options: SignInOptions): SignIns {
   const { store, audit, announce, passwords, people, attempts, clock } = options
   const { db } = store
-  const resultOf = (personId: string, begun: BegunSession) => signInResult(people, personId, begun)
+  const resultOf = (personId: string, session: NewSession) =>
+    signInResult(people, personId, session)
   return {
     isSetUp: async () => {
       const member = db.selectFrom('members').select('person_id').limit(1)
@@ -166,7 +167,7 @@ function wrongCredentials(): GatewayError {
 export async function signInResult(
   people: Pick<People, 'retrieve'>,
   personId: string,
-  { token, ageSeconds, csrfToken, session }: BegunSession,
+  { token, ageSeconds, csrfToken, session }: NewSession,
 ): Promise<SignInResult> {
   const person = await people.retrieve(personId)
   const signedIn = { object: 'signed_in', csrf_token: csrfToken, session, person } as const
@@ -196,7 +197,7 @@ export async function beginSession(
   transaction: Transaction<Tables>,
   personId: string,
   { from, options }: { from: AnonymousClient; options: Pick<SignInOptions, 'audit' | 'sessions'> },
-): Promise<BegunSession> {
+): Promise<NewSession> {
   const [first] = await membershipsOf(transaction, personId)
   if (first === undefined) throw noMembershipError()
   const begun = await options.sessions.begin(transaction, personId, from)

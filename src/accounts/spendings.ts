@@ -15,10 +15,10 @@ export type BudgetOwner = {
 }
 
 export type OwnedWindow = BudgetOwner & { window: BudgetWindow }
-/** A window with the money spent and held in it. */
+/** A window with the money spent and reserved in it. */
 export type Spending = OwnedWindow & { spent: number; reserved: number }
 
-/** The money spent and held in windows, in the order of the windows; opens windows that have no row yet. */
+/** The money spent and reserved in windows, in the order of the windows; opens windows that have no row yet. */
 export async function readSpendings(
   db: Kysely<Tables>,
   owners: readonly OwnedWindow[],
@@ -101,7 +101,7 @@ export function inWindow(owner: BudgetOwner, at: number): OwnedWindow {
   return { ...owner, window: windowAt(owner.budget.period, at) }
 }
 
-/** The remaining money; negative if calls cost more than they held. */
+/** The remaining money; negative if calls cost more than they reserved. */
 export function leftOf({ budget, spent, reserved }: Spending): number {
   return budget.nanoUsd - spent - reserved
 }

@@ -1,4 +1,4 @@
-import type { Hold } from '../bytes/budget.ts'
+import type { MemoryHold } from '../bytes/memory-budget.ts'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError, assertTaken } from '../core/error.ts'
 import { clocksDifferMaxMs } from '../core/time.ts'
@@ -45,7 +45,7 @@ type Options = {
   }
 }
 
-export type KeptResponses = StoredResponses & {
+export type ResponseStore = StoredResponses & {
   /** Those of these responses that are in progress. Throws if the store fails. */
   running(ids: readonly string[]): Promise<ReadonlySet<string>>
   /** Removes expired responses now. Never rejects. */
@@ -69,7 +69,7 @@ const copies = 3
 const responseId = /^[\w-]{1,128}$/
 
 /** Responses in the store, encrypted (docs/storage.md#stored-responses). */
-export function createStoredResponses(options: Options): KeptResponses {
+export function createStoredResponses(options: Options): ResponseStore {
   const { store, encryption, limits, clock, events } = options
   const onSwept = (error?: unknown) => events.worked('stored_responses', error)
   const { db } = store
@@ -110,10 +110,10 @@ export function createStoredResponses(options: Options): KeptResponses {
   }
   return {
     isOn: () => limits().storedResponsesDays > 0 && encryption.canEncrypt(),
-    put: (caller, stored, hold) => written(() => put(options, { caller, stored, hold })),
-    end: (caller, stored, hold) => written(() => end(options, { caller, stored, hold })),
+    put: (caller, stored, memory) => written(() => put(options, { caller, stored, memory })),
+    end: (caller, stored, memory) => written(() => end(options, { caller, stored, memory })),
     running: (ids) => runningResponses(db, ids),
-    get: (caller, id, hold) => read(options, caller, id, hold),
+    get: (caller, id, memory) => read(options, caller, id, memory),
     remove: async (caller, id) => {
       const own = ownRow(options, caller, id)
       const found = own && (await store.decide(() => own.select('id').executeTakeFirst()))
@@ -121,13 +121,13 @@ export function createStoredResponses(options: Options): KeptResponses {
       const changes = await store.decide(() => store.commit(removal(db, [id])))
       return changes[0]! > 0
     },
-    items: (...asked) => findItems(options, ...asked),
+    items: (...call) => findItems(options, ...call),
     sweep: look,
     close,
   }
 }
 
-type Putting = { caller: Owner; stored: StoredResponse; hold: Hold }
+type Putting = { caller: Owner; stored: StoredResponse; memory: MemoryHold }
 
 function isRow(value: unknown): value is SealedRow {
   return typeof value === 'object'
@@ -165,24 +165,24 @@ async function end(options: Options, putting: Putting): Promise<SealedRow | 'too
 /** Encrypts a response, and writes it with the items of the index. */
 async function sealed<Written>(
   { encryption, limits }: Options,
-  { caller, stored, hold }: Putting,
+  { caller, stored, memory }: Putting,
   write: (row: SealedRow, items: IndexedItems) => Promise<Written>,
 ): Promise<Written | 'too_large'> {
   const { id, input, response } = stored
   const { storedResponseBytesMax: bytesMax } = limits()
   const text = Buffer.from(JSON.stringify({ input, response }))
   if (text.length > bytesMax) return 'too_large'
-  take(hold, text.length)
+  take(memory, text.length)
   const { accountId: account_id, mode } = caller
   const items = indexedItems(stored)
   const content = encryption.encrypt(await deflated(text), contextOf({ id, account_id, mode }))
-  const entries = items.added.length + items.known.length
+  const entries = items.added.length + items.ids.length
   const size_bytes = content.ciphertext.length + rowBytes + entries * itemBytes
   const row = { id, account_id, mode, text_bytes: text.length, size_bytes, ...content }
   try {
     return await write(row, items)
   } finally {
-    hold.give(copies * text.length)
+    memory.give(copies * text.length)
   }
 }
 
@@ -203,19 +203,19 @@ async function read(
   options: Options,
   caller: Owner,
   id: string,
-  hold: Hold,
+  memory: MemoryHold,
 ): Promise<StoredResponse | undefined> {
   const { store, encryption, clock } = options
   const own = ownRow(options, caller, id)
   if (own === undefined) return undefined
   const size = await store.decide(() => own.select('text_bytes').executeTakeFirst())
   if (size === undefined) return undefined
-  take(hold, size.text_bytes)
+  take(memory, size.text_bytes)
   const row = await store.decide(() => own.selectAll().executeTakeFirst())
   const bytes = row && encryption.decryptBytes(row, contextOf(row))
   if (row === undefined || bytes === undefined) return undefined
   // It may have ended since its size was read.
-  if (row.text_bytes > size.text_bytes) take(hold, row.text_bytes - size.text_bytes)
+  if (row.text_bytes > size.text_bytes) take(memory, row.text_bytes - size.text_bytes)
   const text = await inflated(bytes, row.text_bytes)
   // `put` wrote the text, and the encryption has authenticated it.
   const content = JSON.parse(text.toString()) as Pick<StoredResponse, 'input' | 'response'>
@@ -239,7 +239,7 @@ function interrupted(response: StoredResponse['response']): StoredResponse['resp
 
 async function findItems(
   options: Options,
-  ...[caller, ids, hold]: Parameters<StoredResponses['items']>
+  ...[caller, ids, memory]: Parameters<StoredResponses['items']>
 ): ReturnType<StoredResponses['items']> {
   const { store } = options
   const rows = await store.decide(() =>
@@ -255,7 +255,7 @@ async function findItems(
   // The newest response of a conversation has all its items, so there are few responses to read.
   const byResponse = Map.groupBy(rows, ({ latest_id: latest }) => latest)
   for (const [id, wanted] of [...byResponse].slice(0, referredResponsesMax)) {
-    const stored = await read(options, caller, id, hold)
+    const stored = await read(options, caller, id, memory)
     const items = stored === undefined ? [] : itemsOf(stored)
     const byId = new Map(items.map((item) => [item.id, item]))
     for (const { item_id: itemId } of wanted) {
@@ -267,8 +267,8 @@ async function findItems(
 }
 
 /** Reserves memory for content of this size. Throws a GatewayError. */
-function take(hold: Hold, bytes: number): void {
-  assertTaken(hold.take(copies * bytes))
+function take(memory: MemoryHold, bytes: number): void {
+  assertTaken(memory.take(copies * bytes))
 }
 
 /** Binds a ciphertext to its row. */

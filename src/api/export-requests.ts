@@ -2,13 +2,13 @@ import type { components } from '../../generated/types.ts'
 import type { UsageExports } from '../accounts/usage/export.ts'
 import type { Operation } from '../http/operation.ts'
 import { countColumns, fileAnswer, formatOf, type Columns } from './exported-file.ts'
-import { rangeAsked } from './usage.ts'
+import { rangeOf } from './usage.ts'
 
 /** GET /api/requests/export */
 export function exportRequests({ requests }: UsageExports): Operation<'exportRequests'> {
   return async ({ caller, query, request }) =>
     fileAnswer(formatOf(query.format, request.headers.accept), {
-      ...requests(rangeAsked(caller, query)),
+      ...requests(rangeOf(caller, query)),
       columns,
     })
 }

@@ -2,7 +2,7 @@ import type { components } from '../../generated/types.ts'
 import type { UsageExports } from '../accounts/usage/export.ts'
 import type { Operation } from '../http/operation.ts'
 import { countColumns, fileAnswer, formatOf, type Columns } from './exported-file.ts'
-import { rangeAsked } from './usage.ts'
+import { rangeOf } from './usage.ts'
 
 type Group = components['schemas']['UsageGroup']
 type Dimension = components['schemas']['UsageDimension']
@@ -10,11 +10,11 @@ type Dimension = components['schemas']['UsageDimension']
 /** GET /api/usage/export */
 export function exportUsage({ groups }: UsageExports): Operation<'exportUsage'> {
   return async ({ caller, query, request }) => {
-    const asked = rangeAsked(caller, query)
+    const range = rangeOf(caller, query)
     const groupBy = query.group_by ?? []
     const columns = { ...groupColumns(groupBy), ...sumColumns }
     return fileAnswer(formatOf(query.format, request.headers.accept), {
-      ...groups({ ...asked, groupBy }),
+      ...groups({ ...range, groupBy }),
       columns,
     })
   }

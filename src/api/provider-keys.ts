@@ -11,10 +11,10 @@ export type ProviderKeyActs = {
   create(
     by: Actor,
     providerId: string,
-    asked: Schemas['NewProviderKey'],
+    key: Schemas['NewProviderKey'],
   ): Promise<Schemas['ProviderKey']>
   remove(by: Actor, providerId: string, id: string): Promise<void>
-  test(providerId: string, asked: Schemas['ProviderKeyTrial']): Promise<Schemas['ProviderKeyTest']>
+  test(providerId: string, trial: Schemas['ProviderKeyTrial']): Promise<Schemas['ProviderKeyTest']>
 }
 
 /** Dependencies of the operations on providers' keys. */

@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Actor, Caller } from '../core/caller.ts'
-import { cacheEntryBytesMax } from '../core/recall/cached-answer.ts'
+import { cacheEntryBytesMax } from '../core/repeats/cached-answer.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { actorOf } from '../http/operation.ts'
 import { ok } from './answers.ts'

@@ -1,5 +1,5 @@
 import type { Refusals } from '../accounts/refusals.ts'
-import type { RequestsAsked } from '../accounts/usage/export.ts'
+import type { RequestsRequest } from '../accounts/usage/export.ts'
 import type { UsageReports } from '../accounts/usage/report.ts'
 import type { RequestErrors } from '../accounts/usage/request-errors.ts'
 import type { Requests } from '../accounts/usage/requests.ts'
@@ -18,8 +18,8 @@ export function usageOperations({ usage, requests, refusals }: UsageParts) {
   return {
     reportUsage: async ({ caller, query }) => {
       const { group_by: groupBy = [], order_by: orderBy, cursor, limit } = query
-      const asked = { ...rangeAsked(caller, query), groupBy, orderBy, cursor }
-      return { status: 200, json: await usage.report(asked, limit), mayBeCoded: true }
+      const request = { ...rangeOf(caller, query), groupBy, orderBy, cursor }
+      return { status: 200, json: await usage.report(request, limit), mayBeCoded: true }
     },
     listRequests: async ({ caller: { accountId }, query }) => {
       const { limit, cursor, order, from, to, cost_above_usd: costAboveUsd } = query
@@ -35,8 +35,8 @@ export function usageOperations({ usage, requests, refusals }: UsageParts) {
     retrieveRequest: async ({ caller, path }) => ok(await requests.find(caller.accountId, path.id)),
     listRequestErrors: async ({ caller: { accountId }, query }) => {
       const { from, to, mode, model, key_id: keyId, member } = query
-      const asked = { accountId, from, to, mode, model, keyId, member }
-      return { status: 200, json: await requests.errors(asked) }
+      const request = { accountId, from, to, mode, model, keyId, member }
+      return { status: 200, json: await requests.errors(request) }
     },
     listRefusals: async ({ caller, query }) => {
       const { from, to, mode, key_id: keyId } = query
@@ -46,10 +46,10 @@ export function usageOperations({ usage, requests, refusals }: UsageParts) {
 }
 
 /** The calls that a query selects, and their order. */
-export function rangeAsked(
+export function rangeOf(
   { accountId }: { accountId: string },
-  query: Omit<RequestsAsked, 'accountId' | 'filter'> & RequestsAsked['filter'],
-): RequestsAsked {
+  query: Omit<RequestsRequest, 'accountId' | 'filter'> & RequestsRequest['filter'],
+): RequestsRequest {
   const { from, to, mode, order, model, provider, key, member, face, modality, outcome } = query
   const filter = { model, provider, key, member, face, modality, outcome }
   return { accountId, from, to, mode, filter, order }

@@ -7,9 +7,9 @@ import { workerCount, type Config } from '../settings/config.ts'
 import { createBackgroundCalls } from '../core/resilience/background-calls.ts'
 import { createAbandonedCalls } from '../core/resilience/ending.ts'
 import { createCircuit } from '../core/resilience/circuit.ts'
-import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
-import { createDeduplication } from '../core/recall/in-flight.ts'
-import type { CachedAnswer } from '../core/recall/cached-answer.ts'
+import { fingerprintKeyBytes } from '../core/repeats/fingerprint.ts'
+import { createDeduplication } from '../core/repeats/in-flight.ts'
+import type { CachedAnswer } from '../core/repeats/cached-answer.ts'
 import { createUploads, uploadsKeyBytes } from '../mcp/uploads.ts'
 import type { Redis } from '../peers/redis.ts'
 import { createPixelQueue } from '../pictures/finish.ts'
@@ -57,7 +57,7 @@ export async function assembleCalls(
   const sharedCache = peers.redis && (await loadSharedCache(peers.redis, remembering))
   const bytesMax = Math.floor(first.cacheBytesMax / workerCount(config))
   const cache = createResponseCache({ bytesMax, limits, shared: sharedCache?.shared, monotonic })
-  const claim = cache.recallShared && sharedCache?.claimsWith(cache.recallShared)
+  const claim = cache.readSharedCache && sharedCache?.claimsWith(cache.readSharedCache)
   const fingerprintKey = secret.keyFor('fingerprints', fingerprintKeyBytes)
   const { upstreamConnectionsMax: connectionsMax } = first
   const guarded = createGuardedFetch({ redirectsMax, connectionsMax, ...publicNet })
@@ -137,7 +137,7 @@ type SharedCacheParts = {
   events: Pick<Events, 'sharedCacheUsed'>
   monotonic: () => number
 }
-type RecallShared = (key: string) => Promise<CachedAnswer | undefined>
+type ReadSharedCache = (key: string) => Promise<CachedAnswer | undefined>
 
 /** The cache that processes share in Redis; Keyv is loaded only when Redis is configured. */
 async function loadSharedCache(redis: Redis, parts: SharedCacheParts) {
@@ -177,8 +177,8 @@ async function loadSharedCache(redis: Redis, parts: SharedCacheParts) {
   const namespace = `${names}:claims`
   return {
     shared,
-    /** Joins identical calls of all processes; `recallShared` reads the shared cache. */
-    claimsWith: (recallShared: RecallShared) =>
-      createRedisClaims({ ask, circuit, namespace, isOn, recallShared }),
+    /** Joins identical calls of all processes; `readSharedCache` reads the shared cache. */
+    claimsWith: (readSharedCache: ReadSharedCache) =>
+      createRedisClaims({ ask, circuit, namespace, isOn, readSharedCache }),
   }
 }

@@ -6,7 +6,7 @@ import { createKeyWatch } from '../accounts/key-watch.ts'
 import { createLastUse } from '../accounts/last-use.ts'
 import { createRefusals } from '../accounts/refusals.ts'
 import { isOfSession } from '../accounts/session-keys.ts'
-import type { Budget } from '../bytes/budget.ts'
+import type { MemoryBudget } from '../bytes/memory-budget.ts'
 import { toolServerAddress, type Config, type Secrets } from '../settings/config.ts'
 import type { GatewayError } from '../core/error.ts'
 import type { FailoverPolicy } from '../core/resilience/failover.ts'
@@ -36,7 +36,7 @@ export type Environment = {
   events: Events
   peers: Peers
   /** The memory for all requests of this process together. */
-  budget: Budget
+  memoryBudget: MemoryBudget
   /** Access to public addresses. */
   publicNet: PublicNet
   /** Unix time in milliseconds. */

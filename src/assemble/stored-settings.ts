@@ -101,7 +101,7 @@ export function createStoredActs({ stored, calls, current, apply }: ActParts): {
   /** Reads all settings with the stored settings and other keys. */
   const withKeys = async (): Promise<ReadSettings> => {
     const { content } = await settings.read()
-    return (given = {}) => readWith({ settings: content, ...given })
+    return (storedSettings = {}) => readWith({ settings: content, ...storedSettings })
   }
   return {
     providerKeys: {

@@ -3,8 +3,8 @@ import { createQueue, type Queue } from './queue.ts'
 /** Why memory is refused: the account's share or the budget is used up, or the request exceeds the budget. */
 export type Refusal = 'account' | 'process' | 'never'
 
-/** The client of a connection, which reads an answer or sends a body. */
-export type Peer = {
+/** An answer on its way to a client, or a body from it. */
+export type Transfer = {
   /** The total bytes transferred so far. */
   moved(): number
   /** Closes a connection that is too slow; the memory of its request is released before. */
@@ -23,7 +23,7 @@ const waitingBytesMin = 65_536
 const waitGracePeriodsMax = 5
 /** An account may hold this multiple of the free memory: a single account gets three quarters. */
 export const accountFactor = 3
-/** A peer that transfers fewer bytes within the grace period counts as paused. */
+/** A transfer of fewer bytes within the grace period counts as paused. */
 const movedBytesMin = 16_384
 const sweepMsMax = 500
 
@@ -31,7 +31,7 @@ const sweepMsMax = 500
 const reservingMax = 256
 
 /** The memory of one request. */
-export type Holder = {
+export type RequestMemory = {
   readonly accountId: string | undefined
   readonly bytes: number
   /** Bytes of the memory for large pictures that are reserved for this request. */
@@ -40,22 +40,22 @@ export type Holder = {
   release(): void
 }
 
-export type Watched = { hold: Holder; peer: Peer; moved: number; movedAt: number }
+export type Watched = { memory: RequestMemory; transfer: Transfer; moved: number; movedAt: number }
 /** The decision about an upstream's answer that needs more memory. */
 export type AnswerDecision = 'go' | 'wait' | 'refuse'
 /** An upstream's answer that waits for memory for its next `bytes`. */
 export type Waiting = {
-  hold: Holder
+  memory: RequestMemory
   bytes: number
   go: () => void
   refuse: () => void
   since: number
 }
-export type BudgetOptions = {
+export type MemoryBudgetOptions = {
   bytesMax: number
   /** The memory for large pictures, beside `bytesMax`; as much as `bytesMax` when absent. */
   pictureBytesMax?: number
-  /** How long a peer may pause before it is disconnected for its memory. */
+  /** How long a transfer may pause before its connection is closed for its memory. */
   graceMs: number
   /** Milliseconds of a monotonic clock. */
   now: () => number
@@ -63,7 +63,7 @@ export type BudgetOptions = {
   onGarbage?: (bytes: number) => void
 }
 
-/** The memory of each request, the answers that wait for memory, and the peers that pause. */
+/** The memory of each request, the answers that wait for memory, and the transfers that pause. */
 export class MemoryLedger {
   readonly bytesMax: number
   readonly pictureBytesMax: number
@@ -77,11 +77,11 @@ export class MemoryLedger {
   /** Requests that reserve memory for large pictures, in order. */
   readonly reserving: Queue
   bytes = 0
-  /** Bytes held for answers of upstreams and for unread answers. */
+  /** Bytes of answers of upstreams and for unread answers. */
   answerBytes = 0
   /** The one answer that may exceed the share of answers, so that at least one answer can finish. */
-  overdrawn: Holder | undefined
-  /** Time without blocks of the event loop, so that pauses of the process do not count as pauses of peers. */
+  overdrawn: RequestMemory | undefined
+  /** Time without blocks of the event loop, so that pauses of the process do not count as pauses of transfers. */
   #aliveMs = 0
   #sweptAt = 0
   #timer: NodeJS.Timeout | undefined
@@ -93,7 +93,7 @@ export class MemoryLedger {
     graceMs,
     now,
     onGarbage = () => undefined,
-  }: BudgetOptions) {
+  }: MemoryBudgetOptions) {
     this.countGarbage = onGarbage
     this.bytesMax = bytesMax
     this.pictureBytesMax = Math.max(bytesMax, pictureBytesMax)
@@ -130,7 +130,7 @@ export class MemoryLedger {
     return own > accountFactor * left ? 'account' : undefined
   }
 
-  /** Disconnects as many paused peers as needed; returns the refusal if the memory is still short. */
+  /** Ends as many paused transfers as needed; returns the refusal if the memory is still short. */
   refusalAfterCuts(bytes: number, accountId: string | undefined, share: number) {
     const refusal = this.refusal(bytes, accountId, share)
     if (refusal === undefined || this.watched.size === 0) return refusal
@@ -140,14 +140,14 @@ export class MemoryLedger {
       const left = this.refusal(bytes, accountId, share)
       if (left === undefined) return undefined
       this.#look(one)
-      const isInTheWay = left === 'process' || one.hold.accountId === accountId
+      const isInTheWay = left === 'process' || one.memory.accountId === accountId
       if (isInTheWay && one.movedAt <= latest) this.#cut(one)
     }
     return this.refusal(bytes, accountId, share)
   }
 
-  watch(hold: Holder, peer: Peer): Watched {
-    const watched = { hold, peer, moved: peer.moved(), movedAt: this.#aliveMs }
+  watch(memory: RequestMemory, transfer: Transfer): Watched {
+    const watched = { memory, transfer, moved: transfer.moved(), movedAt: this.#aliveMs }
     this.watched.add(watched)
     this.#sweep()
     return watched
@@ -158,17 +158,17 @@ export class MemoryLedger {
     this.#sweep()
   }
 
-  /** Updates the progress of a peer. */
+  /** Updates the progress of a transfer. */
   #look(one: Watched): void {
-    const moved = one.peer.moved()
+    const moved = one.transfer.moved()
     if (Math.abs(moved - one.moved) < movedBytesMin) return
     one.moved = moved
     one.movedAt = this.#aliveMs
   }
 
-  #cut({ hold, peer }: Watched): void {
-    hold.release()
-    peer.cut()
+  #cut({ memory, transfer }: Watched): void {
+    memory.release()
+    transfer.cut()
   }
 
   #serveSoon(): void {
@@ -183,8 +183,8 @@ export class MemoryLedger {
   /** Continues waiting answers that now fit, the longest waiting first. */
   #serve(): void {
     for (const one of this.waiting) {
-      const { hold, bytes, go, refuse, since } = one
-      const decision = this.decide(hold, bytes, since)
+      const { memory, bytes, go, refuse, since } = one
+      const decision = this.decide(memory, bytes, since)
       if (decision === 'wait') continue
       this.waiting.delete(one)
       if (decision === 'refuse') refuse()
@@ -193,28 +193,28 @@ export class MemoryLedger {
   }
 
   /** Must be called when an answer is complete or has failed. */
-  settle(hold: Holder): void {
-    if (this.overdrawn === hold) this.overdrawn = undefined
+  settle(memory: RequestMemory): void {
+    if (this.overdrawn === memory) this.overdrawn = undefined
   }
 
   /** Decides about an answer that needs more bytes; counts them when it may continue. */
-  decide(hold: Holder, bytes: number, since = this.#aliveMs): AnswerDecision {
-    const { accountId } = hold
+  decide(memory: RequestMemory, bytes: number, since = this.#aliveMs): AnswerDecision {
+    const { accountId } = memory
     const fits = this.refusalAfterCuts(bytes, accountId, answersShare) === undefined
     if (!fits) {
-      const isOver = this.overdrawn === hold
+      const isOver = this.overdrawn === memory
       if (!isOver && this.overdrawn !== undefined) return 'wait'
-      // The answer waits for the grace period, after which paused peers are disconnected.
+      // The answer waits for the grace period, after which paused transfers are ended.
       const mayFree = this.watched.size > 0 && this.#aliveMs - since < this.graceMs
       if (!isOver && mayFree) return 'wait'
       const isLate = this.#aliveMs - since > waitGracePeriodsMax * this.graceMs
       const isMost = this.bytes + bytes > this.bytesMax
       // The overdrawn answer must not wait for other answers, since those may wait for its end.
-      const isHopeless = isOver || hold.bytes + bytes > this.bytesMax || isLate
+      const isHopeless = isOver || memory.bytes + bytes > this.bytesMax || isLate
       if (isMost) return isHopeless ? 'refuse' : 'wait'
-      this.overdrawn = hold
+      this.overdrawn = memory
     }
-    hold.growAnswer(bytes)
+    memory.growAnswer(bytes)
     return 'go'
   }
 
@@ -233,8 +233,8 @@ export class MemoryLedger {
       }
       for (const one of this.watched) {
         this.#look(one)
-        const isInTheWay = this.reserving.waiting() > 0 && one.hold.reserved > 0
-        const pauseMaxMs = isInTheWay ? this.graceMs : (one.peer.idleTimeoutMs ?? Infinity)
+        const isInTheWay = this.reserving.waiting() > 0 && one.memory.reserved > 0
+        const pauseMaxMs = isInTheWay ? this.graceMs : (one.transfer.idleTimeoutMs ?? Infinity)
         if (this.#aliveMs - one.movedAt >= pauseMaxMs) this.#cut(one)
       }
       this.#serve()

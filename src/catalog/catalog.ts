@@ -117,8 +117,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const ownNames = ['auto', ...Object.keys(aliases)]
   const find: Catalog['find'] = (name) => {
     const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined
-    const asked = name === 'auto' ? defaultImageModel : (alias ?? name)
-    const model = lookUp(asked)
+    const target = name === 'auto' ? defaultImageModel : (alias ?? name)
+    const model = lookUp(target)
     if (model === undefined) {
       const plain = plainName(name)
       const other = ownNames.find((one) => one !== name && plainName(one) === plain)

@@ -100,10 +100,10 @@ function ownBounds(row: CatalogModel, name: string): RequestParameter {
   return name === 'reasoning_effort' ? defined({ values: row.chat?.efforts }) : {}
 }
 
-type Given = { [Name in keyof RequestParameter]: RequestParameter[Name] | undefined }
+type ParameterDraft = { [Name in keyof RequestParameter]: RequestParameter[Name] | undefined }
 
-function defined(given: Given): RequestParameter {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+function defined(draft: ParameterDraft): RequestParameter {
+  return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined))
 }
 
 function embeddingParameters({

@@ -142,8 +142,8 @@ function snapshotOf({ row, undescribed }: Model, upstreamModel: string, isListed
 const lettersMax = 3
 
 /** The existing name that is closest to an unknown name; undefined if no name is close. */
-export function nearModel(asked: string, models: readonly Model[]): string | undefined {
-  const plain = asked.trim().toLowerCase()
+export function nearModel(name: string, models: readonly Model[]): string | undefined {
+  const plain = name.trim().toLowerCase()
   const names = models
     .flatMap(({ row: { id, aliases = [] } }) => [id, id.slice(id.indexOf('/') + 1), ...aliases])
     .filter((name) => Math.abs(name.length - plain.length) <= lettersMax)

@@ -4,7 +4,7 @@ import type { Catalog } from '../core/model.ts'
 import { nearName } from '../core/words/near-name.ts'
 import { plainName, providersByPrefix, type NamePrefixes, nearModel } from './names.ts'
 
-type Known = {
+type Models = {
   catalog: Pick<Catalog, 'find' | 'list'>
   endpoints: readonly { id: string; models: string | readonly string[] }[]
   /** Prefixes of model names besides the provider id, by provider id. */
@@ -16,27 +16,27 @@ type Known = {
  * name outside the catalog is accepted as `vendor/name`, since the vendor may offer the model. Throws
  * `invalid_value` for an unknown model, with the closest name.
  */
-export function keyModelIds(names: readonly string[], known: Known): string[] {
-  return [...new Set(names.map((name, index) => idOf(name, `models[${index}]`, known)))]
+export function keyModelIds(names: readonly string[], models: Models): string[] {
+  return [...new Set(names.map((name, index) => idOf(name, `models[${index}]`, models)))]
 }
 
-function idOf(asked: string, param: string, { catalog, endpoints, prefixes }: Known): string {
+function idOf(name: string, param: string, { catalog, endpoints, prefixes }: Models): string {
   try {
-    return catalog.find(asked).model.row.id
+    return catalog.find(name).model.row.id
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     if (!(error instanceof ModelNotFound)) throw noKeyModel(error.message, param)
   }
-  const own = plainName(asked) === undefined ? undefined : vendorsOwn(asked, prefixes)
+  const own = plainName(name) === undefined ? undefined : vendorsOwn(name, prefixes)
   if (own !== undefined) return own
   const listed = endpoints.flatMap(({ id, models }) =>
     typeof models === 'string' ? [] : models.map((name) => `${id}/${name}`),
   )
   const known = catalog.list({}, () => true).models
-  const near = nearModel(asked, known) ?? nearName(asked, listed)
+  const near = nearModel(name, known) ?? nearName(name, listed)
   const meant = near === undefined ? '' : ` Did you mean '${near}'?`
   throw noKeyModel(
-    `The model '${asked.slice(0, 100)}' does not exist.${meant} Write a model outside the catalog as provider/model.`,
+    `The model '${name.slice(0, 100)}' does not exist.${meant} Write a model outside the catalog as provider/model.`,
     param,
   )
 }
@@ -46,10 +46,10 @@ function noKeyModel(message: string, param: string): GatewayError {
 }
 
 /** The id `vendor/name` of a name with a prefix of a vendor; undefined for any other name. */
-function vendorsOwn(asked: string, prefixes: NamePrefixes): string | undefined {
-  const slash = asked.indexOf('/')
+function vendorsOwn(modelName: string, prefixes: NamePrefixes): string | undefined {
+  const slash = modelName.indexOf('/')
   if (slash < 0) return undefined
-  const vendor = providersByPrefix(prefixes).get(asked.slice(0, slash).toLowerCase())
-  const name = asked.slice(slash + 1).trim()
+  const vendor = providersByPrefix(prefixes).get(modelName.slice(0, slash).toLowerCase())
+  const name = modelName.slice(slash + 1).trim()
   return name === '' || vendor === undefined ? undefined : `${vendor}/${name}`
 }

@@ -58,7 +58,7 @@ export function createRouteTable(options: Options): RouteTable & Ways {
     if (error instanceof AmbiguousModel) return narrowed(error, (one) => usable(one, caller))
     if (!(error instanceof ModelNotFound)) return error
     const { models } = catalog.list({}, (model) => usable(model, caller))
-    return new ModelNotFound(error.asked, nearModel(error.asked, models), error.param!)
+    return new ModelNotFound(error.modelName, nearModel(error.modelName, models), error.param!)
   }
   /** Repeats the look-up of an unknown name after the vendors' lists have been loaded. */
   const learned = <T>(
@@ -118,13 +118,13 @@ function createFind({ catalog, vendorModels, factsOf }: Options): FindModel {
 
 /** The error of an ambiguous name, without candidates that the key may not use. */
 function narrowed(
-  { asked, candidates, param }: AmbiguousModel,
+  { modelName, candidates, param }: AmbiguousModel,
   isUsable: (model: Model) => boolean,
 ): GatewayError {
   const own = candidates.filter(isUsable)
   return own.length > 1
-    ? new AmbiguousModel(asked, own, param!)
-    : new ModelNotFound(asked, own[0]?.row.id, param!)
+    ? new AmbiguousModel(modelName, own, param!)
+    : new ModelNotFound(modelName, own[0]?.row.id, param!)
 }
 
 /** Runs a look-up, whose errors name the parameter `models[index]`. */
@@ -135,9 +135,9 @@ function placed<T>(index: number, look: () => T): T {
     if (!(error instanceof GatewayError)) throw error
     const param = `models[${index}]`
     // Keeps the requested name, which `suggest` needs later.
-    if (error instanceof ModelNotFound) throw new ModelNotFound(error.asked, undefined, param)
+    if (error instanceof ModelNotFound) throw new ModelNotFound(error.modelName, undefined, param)
     if (error instanceof AmbiguousModel)
-      throw new AmbiguousModel(error.asked, error.candidates, param)
+      throw new AmbiguousModel(error.modelName, error.candidates, param)
     throw error.named(() => param)
   }
 }

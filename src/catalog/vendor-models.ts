@@ -15,7 +15,7 @@ type Options = {
 }
 
 /** A vendor's model names by lower-case name, and when the list expires (`until`). */
-type Known = { names: ReadonlyMap<string, string>; until: number; reading?: Promise<void> }
+type VendorNames = { names: ReadonlyMap<string, string>; until: number; reading?: Promise<void> }
 
 /** Limit of cached models, since callers may name any model. */
 const modelsMax = 1000
@@ -25,7 +25,7 @@ const retryMs = 30_000
 /** Fetches each list at most once per `modelListTtlSeconds`, and only for an unknown name. */
 export function createVendorModels({ lists, prefixes, limits, monotonic }: Options) {
   const { modelListTtlSeconds, modelListTimeoutMs } = limits
-  const known = new Map<string, Known>()
+  const known = new Map<string, VendorNames>()
   const models = new LRUCache<string, Model>({ max: modelsMax })
   const providers = providersByPrefix(prefixes)
 

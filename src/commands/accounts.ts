@@ -9,10 +9,10 @@ import { dateText, everyPage, shownName, tableText } from './lists.ts'
 export const createAccount: Command = async (words, context) => {
   const { values } = parsed(words, { name: text, ...allowanceOptions, ...json })
   const name = nameIn(values.name)
-  const asked = checkedBody(bodyChecks.createAccount, { name, ...allowanceIn(values) })
+  const body = checkedBody(bodyChecks.createAccount, { name, ...allowanceIn(values) })
   return withStore('create', context, async ({ accounts }) => {
     await accounts.first()
-    const account = await accounts.create(commandLine, asked)
+    const account = await accounts.create(commandLine, body)
     return { text: values.json === true ? jsonText(account) : `${account.id}\n` }
   })
 }

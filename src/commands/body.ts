@@ -1,6 +1,6 @@
 import type { Check } from '../../generated/checks.js'
 import { GatewayError } from '../core/error.ts'
-import { given } from '../core/given.ts'
+import { prune } from '../core/prune.ts'
 import { assertValid } from '../http/check-error.ts'
 import { text, UsageError } from './command.ts'
 
@@ -38,8 +38,8 @@ export function allowanceIn(values: AllowanceValues): object {
   }
   const budget = { usd: values['budget-usd'], period: values['budget-period'] }
   return {
-    limits: given(limits),
-    ...(Object.keys(given(budget)).length === 0 ? {} : { budget: given(budget) }),
+    limits: prune(limits),
+    ...(Object.keys(prune(budget)).length === 0 ? {} : { budget: prune(budget) }),
   }
 }
 
@@ -80,8 +80,8 @@ export function namingOptions(error: unknown, options = optionOf): unknown {
 }
 
 /** Validates `--name` and replaces control characters, since lists print it on terminals. */
-export function nameIn(given = ''): string {
-  const name = given.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim()
+export function nameIn(text = ''): string {
+  const name = text.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim()
   if (name === '') throw new UsageError('--name is missing. For example: --name mine')
   return name
 }

@@ -1,7 +1,7 @@
 import { bodyChecks } from '../../generated/checks.js'
 import type { components } from '../../generated/types.ts'
 import { commandLine } from '../accounts/audit.ts'
-import { given } from '../core/given.ts'
+import { prune } from '../core/prune.ts'
 import {
   allowanceIn,
   allowanceOptions,
@@ -48,11 +48,11 @@ export const createKey: Command = async (words, context) => {
     expires_at: days === undefined ? undefined : endIn(days),
     ...allowanceIn(values),
   }
-  const asked = checkedBody(bodyChecks.createKey, given(body))
+  const newKey = checkedBody(bodyChecks.createKey, prune(body))
   return withStore('create', context, async ({ accounts, keys }) => {
     const { id: first } = await accounts.first()
     const { id } = await accounts.retrieve(commandLine, values.account ?? first)
-    const made = await keys.create(commandLine, id, asked).catch((error: unknown) => {
+    const made = await keys.create(commandLine, id, newKey).catch((error: unknown) => {
       throw namingOptions(error)
     })
     return { text: values.json === true ? jsonText(made) : secretText(made) }
@@ -81,7 +81,7 @@ export const listKeys: Command = async (words, context) => {
   const { account } = values
   return withStore('none', context, async ({ accounts, keys }) => {
     if (account !== undefined) await accounts.retrieve(commandLine, account)
-    const filter = given({ accountId: account })
+    const filter = prune({ accountId: account })
     const rows = await everyPage((page) => keys.list(filter, page))
     if (values.json === true) return { text: jsonText(rows) }
     if (rows.length === 0) return { text: 'There are no keys. Create one with `keys create`.\n' }
@@ -122,7 +122,7 @@ export const rotateKey: Command = async (words, context) => {
   const [id] = positionals
   if (id === undefined)
     throw new UsageError('The id of the key is missing. `keys list` shows the ids.')
-  const body = given({ overlap_minutes: countIn(values['overlap-minutes']) })
+  const body = prune({ overlap_minutes: countIn(values['overlap-minutes']) })
   const { overlap_minutes: minutes } = checkedBody(bodyChecks.rotateKey, body)
   return withStore('none', context, async ({ keys }) => {
     const made = await keys.rotate(commandLine, { id }, minutes)

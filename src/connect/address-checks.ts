@@ -17,7 +17,7 @@ type AddressCheck = {
   examine(requester: Requester, target: Target): Promise<Fault | undefined>
 }
 
-const stateFor = (target: Target, asked: string) => ({ target, client: clients[0]!, asked })
+const stateFor = (target: Target, request: string) => ({ target, client: clients[0]!, request })
 
 export const addressChecks: readonly AddressCheck[] = [
   {

@@ -29,7 +29,7 @@ export type Answer = {
 export type NoAnswer = { errorCode: string }
 
 /** The IP address of the server of the last connection. */
-export type Peer = { address: string | undefined }
+export type ServerAddress = { address: string | undefined }
 
 export type Requester = ReturnType<typeof openRequester>
 
@@ -52,10 +52,10 @@ const piecesMax = 100
 /** Sends requests to one origin; `isTrusting` accepts any certificate, so no secret may be sent. */
 export function openRequester(net: Net, { isTrusting }: { isTrusting: boolean }) {
   const timeoutMs = net.askTimeoutMs ?? patienceMs
-  const peer: Peer = { address: undefined }
+  const server: ServerAddress = { address: undefined }
   const agent = new Agent({
     connections: connectionsMax,
-    connect: recordingPeer(net, { isTrusting, timeoutMs }, peer),
+    connect: recordingAddress(net, { isTrusting, timeoutMs }, server),
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: headerBytesMax,
@@ -86,23 +86,23 @@ export function openRequester(net: Net, { isTrusting }: { isTrusting: boolean })
       try {
         const { statusCode, headers, body } = await open(ask, end.signal)
         clearTimeout(late)
-        const held = await hold(body, { holdMs, started, end })
-        return { status: statusCode, headers: plain(headers), ...held }
+        const times = await watchStream(body, { holdMs, started, end })
+        return { status: statusCode, headers: plain(headers), ...times }
       } catch (error) {
         return { errorCode: end.signal.aborted ? 'timeout' : reasonOf(error) }
       } finally {
         clearTimeout(late)
       }
     },
-    peer: () => peer,
+    peer: () => server,
     close: () => agent.destroy(),
   }
 }
 
-function recordingPeer(
+function recordingAddress(
   { ca, lookup }: Net,
   { isTrusting, timeoutMs }: { isTrusting: boolean; timeoutMs: number },
-  peer: Peer,
+  server: ServerAddress,
 ): buildConnector.connector {
   const connect = buildConnector({
     timeout: timeoutMs,
@@ -114,14 +114,14 @@ function recordingPeer(
     connect(options, (...found) => {
       // The socket is undefined after an error.
       const socket = found[1] as Socket | null | undefined
-      peer.address = socket?.remoteAddress ?? peer.address
+      server.address = socket?.remoteAddress ?? server.address
       callback(...found)
     })
 }
 
-type Held = { holdMs: number; started: number; end: AbortController }
+type StreamWatch = { holdMs: number; started: number; end: AbortController }
 
-async function hold(body: AsyncIterable<Buffer>, { holdMs, started, end }: Held) {
+async function watchStream(body: AsyncIterable<Buffer>, { holdMs, started, end }: StreamWatch) {
   const piecesMs: number[] = []
   const enough = setTimeout(() => end.abort(new Error('enough')), holdMs)
   let endedMs: number | undefined

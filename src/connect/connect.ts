@@ -23,7 +23,7 @@ export type Connection = {
   notes: readonly string[]
 }
 
-export type Options = {
+export type ConnectOptions = {
   target: Target
   /** An API key of the gateway; it is sent only to the target. */
   key: string | undefined
@@ -38,7 +38,7 @@ const holdDefaultMs = 20_000
 const everyClient = 'all'
 
 /** Sends the first requests of well-known clients to an address and checks the answers. Never throws. */
-export async function examineConnection(options: Options): Promise<Connection> {
+export async function examineConnection(options: ConnectOptions): Promise<Connection> {
   const { target, net = {} } = options
   const report = createReport(target)
   let requester = openRequester(net, { isTrusting: false })
@@ -63,7 +63,7 @@ type Report = ReturnType<typeof createReport>
 
 async function examineAll(
   requester: Requester,
-  options: Options,
+  options: ConnectOptions,
   { report, isSafe }: { report: Report; isSafe: boolean },
 ): Promise<void> {
   const { target } = options
@@ -86,7 +86,7 @@ async function examineAll(
 /** Whether the tool server answers at the address; if not, all other checks are skipped. */
 async function checkReachable(
   requester: Requester,
-  { target, now, isPublic }: Options,
+  { target, now, isPublic }: ConnectOptions,
   report: Report,
 ): Promise<boolean> {
   const ask = post(target, initialize)
@@ -171,7 +171,7 @@ async function endRegistrations(
 
 async function useKey(
   requester: Requester,
-  { target, key, holdMs = holdDefaultMs, isPublic }: Options,
+  { target, key, holdMs = holdDefaultMs, isPublic }: ConnectOptions,
   { report, isSafe }: { report: Report; isSafe: boolean },
 ): Promise<void> {
   if (key === undefined) {

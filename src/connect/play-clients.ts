@@ -26,7 +26,7 @@ export async function playClients(requester: Requester, target: Target): Promise
 type Asking = (ask: Ask) => Promise<Answer | NoAnswer>
 
 async function play(client: Client, ask: Asking, target: Target): Promise<ClientResult> {
-  const state: ClientState = { target, client, asked: '' }
+  const state: ClientState = { target, client, request: '' }
   const works = new Set<string>()
   const faults: Fault[] = []
   let isLimited = false
@@ -49,13 +49,13 @@ async function play(client: Client, ask: Asking, target: Target): Promise<Client
 
 function judge(
   { expects, learn, leniency }: Step,
-  asked: Ask,
+  request: Ask,
   { response, state }: { response: Answer | NoAnswer; state: ClientState },
 ): Fault[] {
-  const broken = brokenAnswer(asked, response, leniency)
+  const broken = brokenAnswer(request, response, leniency)
   if (broken !== undefined) return [broken]
   const answer = response as Answer
-  state.asked = `${asked.method} ${withoutIds(asked.url.pathname)}`
+  state.request = `${request.method} ${withoutIds(request.url.pathname)}`
   const faults: Fault[] = []
   for (const check of expects) {
     const fault = check(answer, state)

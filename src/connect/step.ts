@@ -8,7 +8,7 @@ export type ClientState = {
   target: Target
   client: Client
   /** The checked request as faults name it, such as `POST /mcp`. */
-  asked: string
+  request: string
   /** The address of the metadata in the challenge. */
   announced?: URL
   /** The metadata of the resource (RFC 9728) and of the authorization server (RFC 8414). */

@@ -7,7 +7,7 @@ import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Admission, Demand } from './limits.ts'
 import { joined, type FoundModels, type Model, type Warning } from './model.ts'
 import { noUsage, type Usage } from './money/price.ts'
-import type { CachedAnswer } from './recall/cached-answer.ts'
+import type { CachedAnswer } from './repeats/cached-answer.ts'
 import {
   cachedCost,
   costOfAnswer,
@@ -25,7 +25,7 @@ import {
   type Whole,
 } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
-import type { BudgetHold, ExactUsage, UpperUsage } from './money/upper-cost.ts'
+import type { Reservation, ExactUsage, UpperUsage } from './money/upper-cost.ts'
 
 /** The dependencies of a call. */
 export type CallParts = {
@@ -62,7 +62,7 @@ export type Call = {
   /** A stream, whose health `succeed` or `fail` reports. */
   isStream: boolean
   /** The amount reserved in the caller's budgets (core/money/upper-cost.ts); undefined before that. */
-  held: BudgetHold | undefined
+  reservation: Reservation | undefined
   /** Resolves when `begin` of the context has ended; undefined before the first try. */
   begun: Promise<void> | undefined
   /** Resolves when the row is durable; undefined before the end. */
@@ -78,14 +78,14 @@ export function openCall(parts: CallParts, start: CallStart): Call {
   return {
     ...start,
     parts,
-    cache: context.cache.recall ? 'miss' : 'bypass',
+    cache: context.cache.mayRead ? 'miss' : 'bypass',
     startedAt,
     begunAt,
     deadline: parts.startDeadline(context.ending, timeoutMs, begunAt),
     tries: [],
     triesBegun: 0,
     isStream: false,
-    held: undefined,
+    reservation: undefined,
     begun: undefined,
     recorded: undefined,
   }
@@ -106,7 +106,7 @@ export function tryRoutes<T>(
   selection: Selection,
   attempt: (route: Route, turn: ChatTurn) => Promise<T>,
   { ready, isStream = false, deadline = call.deadline }: TryOptions = {},
-): Promise<{ value: T; route: Route; made: Try }> {
+): Promise<{ value: T; route: Route; winner: Try }> {
   const { parts, context, modality } = call
   const { trace } = context
   call.isStream = isStream
@@ -124,7 +124,7 @@ export function tryRoutes<T>(
     deadline,
     monotonic: parts.monotonic,
     begunAt: call.begunAt,
-    report: (made) => parts.report(made, context, isStream),
+    report: (ended) => parts.report(ended, context, isStream),
     follow: trace && ((route) => trace.tryBegins(route, { modality, streams: isStream })),
     policy: parts.failover,
     isStream,
@@ -132,10 +132,10 @@ export function tryRoutes<T>(
 }
 
 function turnOf(call: Call, traceHeaders: ChatTurn['traceHeaders']): ChatTurn {
-  const { hold, vendorKey } = call.context
+  const { memory, vendorKey } = call.context
   return {
     signal: call.deadline.signal,
-    hold,
+    memory,
     createdSeconds: Math.floor(call.startedAt / 1000),
     idempotencyKey: vendorKey && `${vendorKey}-${++call.triesBegun}`,
     traceHeaders,
@@ -169,9 +169,9 @@ export async function succeed(
 }
 
 /** Records an answer from the cache. */
-export async function replay(call: Call, model: Model, known: CachedAnswer): Promise<Receipt> {
+export async function replay(call: Call, model: Model, cached: CachedAnswer): Promise<Receipt> {
   call.admission.end(noUsage)
-  const { usage, warnings, provider, costNanoUsd: savedNanoUsd } = known
+  const { usage, warnings, provider, costNanoUsd: savedNanoUsd } = cached
   const hit = { cost: cachedCost(call.context.caller.mode), cache: 'hit' as const, warnings }
   await record(call, { outcome: 'ok', ...hit, model: model.row.id, usage, savedNanoUsd })
   return receiptOf(call, { model, provider, ...hit })
@@ -191,7 +191,7 @@ export async function fail(
   const error = failure ? errorAfter(failure, call.tries) : toGatewayError(thrown)
   // A call is not recorded if neither this call nor a call that it joined made an attempt.
   if (call.tries.length === 0 && failure === undefined && !wasJoined(thrown)) {
-    await call.held?.release()
+    await call.reservation?.release()
     return error
   }
   const end = failedEnd(failure, delivered, call)
@@ -209,18 +209,18 @@ export function progressOf({ tries, admission }: Call): Progress {
 /** Records a call once: when writing its row fails, no second row with another outcome is written. */
 function record(call: Call, end: CallEnd): Promise<void> {
   if (call.recorded !== undefined) return call.recorded
-  const { context, held, parts } = call
+  const { context, reservation, parts } = call
   call.deadline.clear()
   const row = usageRow(call, end, parts.monotonic() - call.begunAt)
   context.trace?.recorded?.(row)
   if (row.id === context.exchange.requestId) context.exchange.row = row
   const kept = parts.record(row)
-  call.recorded = held === undefined ? kept : kept.finally(held.settled)
+  call.recorded = reservation === undefined ? kept : kept.finally(reservation.settled)
   return call.recorded
 }
 
 /** The steps of a call that depend on its modality (ARCHITECTURE.md#the-life-of-a-request). */
-export type Work<Made, Answer> = {
+export type Work<Outcome, Answer> = {
   modality: Modality
   /** The models that may answer, in order. */
   models: FoundModels
@@ -249,11 +249,11 @@ export type Work<Made, Answer> = {
   /** Whether the answer is neither cached nor shared. */
   isNeverCached?: boolean
   /** Tries the routes. Throws a ProviderFailure or GatewayError when all fail. */
-  make(call: Call, selection: Selection): Promise<Made>
+  make(call: Call, selection: Selection): Promise<Outcome>
   /** Converts the result to the answer and records the call before the answer ends. */
-  deliver(made: Made, delivery: Delivery): Promise<Answer>
+  deliver(result: Outcome, delivery: Delivery): Promise<Answer>
   /** Returns a cached answer; its call is recorded already. */
-  replay(known: CachedAnswer, receipt: Receipt): Answer
+  replay(cached: CachedAnswer, receipt: Receipt): Answer
 }
 
 /** The arguments of `deliver`. */
@@ -262,7 +262,7 @@ export type Delivery = {
   /** Adjustments that apply to every route. */
   warnings: readonly Warning[]
   /** Passes the answer to the calls that joined this call and to the cache; absent for private answers. */
-  keep: ((pack: () => CachedAnswer) => void) | undefined
+  share: ((pack: () => CachedAnswer) => void) | undefined
 }
 
 /** The outcome of a call that is answered in one piece. */
@@ -274,17 +274,17 @@ export type Answered<Result> = {
 
 /** Records a complete answer, and caches it in the form that `pack` gives. */
 export async function deliverWhole<Result>(
-  made: Whole<Result>,
-  { call, warnings, keep }: Delivery,
+  whole: Whole<Result>,
+  { call, warnings, share }: Delivery,
   pack: (result: Result) => unknown,
 ): Promise<Answered<Result>> {
-  const { result, usage, bytes } = made
-  const receipt = await succeed(call, made, joined(warnings, made.warnings))
-  if (keep !== undefined) {
+  const { result, usage, bytes } = whole
+  const receipt = await succeed(call, whole, joined(warnings, whole.warnings))
+  if (share !== undefined) {
     const { model, provider, warnings, cost } = receipt
     // Deferred so that the answer is sent first; until then identical calls find the answer in flight.
     setImmediate(() =>
-      keep(() => {
+      share(() => {
         const [modelId, costNanoUsd] = [model.row.id, cost.nanoUsd]
         return { modelId, provider, usage, warnings, costNanoUsd, bytes, result: pack(result) }
       }),

@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import type { Hold } from '../bytes/budget.ts'
+import type { MemoryHold } from '../bytes/memory-budget.ts'
 import type { Ending } from './resilience/ending.ts'
 import type { LoggedRow, Trace } from './trace.ts'
 
@@ -102,9 +102,9 @@ export type CallContext = {
   face: Face
   ending: Ending
   /** The memory that the call has reserved. */
-  hold: Hold
+  memory: MemoryHold
   /** Whether the answer may come from the cache, and be stored there with the lifetime `ttlMs`. */
-  cache: { recall: boolean; remember: boolean; ttlMs: number | undefined }
+  cache: { mayRead: boolean; mayStore: boolean; ttlMs: number | undefined }
   /** Whether to refuse a request that would be adjusted with a warning. */
   strict: boolean
   /** Adjustments made when the request was read; undefined when there were none. */
@@ -123,11 +123,11 @@ export type CallContext = {
    * Called, and awaited, before the first provider is asked, when nothing refuses the call any more. Such a
    * call does not wait for the answer of an identical one. Throws a GatewayError.
    */
-  begin?: ((begun: Begun) => Promise<void>) | undefined
+  begin?: ((start: CallStart) => Promise<void>) | undefined
 }
 
 /** The model that is asked first, and the Unix time in milliseconds of the deadline. */
-export type Begun = { modelId: string; endsAt: number }
+export type CallStart = { modelId: string; endsAt: number }
 
 /** A request that was answered, or whose client disconnected. */
 export type FinishedExchange = CallContext['exchange'] & {

@@ -61,6 +61,6 @@ function withoutSecrets(text: string): string {
 }
 
 /** A message without secrets, cut to the stored length. */
-export function keptMessage(message: string): string {
+export function loggedMessage(message: string): string {
   return plainLine(withoutSecrets(message), messageLengthMax)
 }

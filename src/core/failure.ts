@@ -69,7 +69,7 @@ type Options = {
   /** The error code of `rejected`; `invalid_value` when absent. */
   code?: RejectionCode | undefined
   /** The vendor's message about its own failure, which may be shown to the caller. */
-  said?: string | undefined
+  vendorText?: string | undefined
   wasSent?: boolean | undefined
 }
 
@@ -82,7 +82,7 @@ export class ProviderFailure extends Error {
   /** The upstream's HTTP status, where there was one. */
   readonly status: number | undefined
   /** The vendor's message, which is shown to the caller. */
-  readonly said: string | undefined
+  readonly vendorText: string | undefined
   /** The caller's error code when no route is left. */
   readonly code: FailureCode
   /** Whether the request was sent before it failed: the vendor may have executed and charged it. */
@@ -96,7 +96,7 @@ export class ProviderFailure extends Error {
     this.param = options.param
     this.retryAfterSeconds = options.retryAfterSeconds
     this.status = options.status
-    this.said = options.said
+    this.vendorText = options.vendorText
     this.code = options.code ?? kinds[kind].code
     this.wasSent = options.wasSent ?? false
   }
@@ -253,7 +253,7 @@ function providerError(failure: ProviderFailure, routesTried: number): GatewayEr
   const options = { cause: failure, param }
   // The message is text of the model, for example a refusal, which the caller must see.
   if (kind === 'no_picture') return new GatewayError('provider_error', message, options)
-  const said = failure.said ? ` It said: ${failure.said.replace(/\.$/, '')}.` : ''
+  const said = failure.vendorText ? ` It said: ${failure.vendorText.replace(/\.$/, '')}.` : ''
   const [code, what] =
     routesTried > 1
       ? (['all_providers_failed', `All ${routesTried} providers of this model failed.`] as const)

@@ -27,34 +27,34 @@ import type { Admit } from './limits.ts'
 import { shortenedWarnings, type CallInputs, type Model } from './model.ts'
 import type { ModerationRequest, ModerationResult } from './moderation/moderation.ts'
 import { moderationWork } from './moderation/work.ts'
-import { cacheKey } from './recall/cache-key.ts'
+import { cacheKey } from './repeats/cache-key.ts'
 import {
   type Deduplication,
-  keeper,
+  answerSharer,
   type Joined,
-  type KeeperParts,
+  type SharerParts,
   type Making,
-} from './recall/in-flight.ts'
-import type { CachedAnswer } from './recall/cached-answer.ts'
+} from './repeats/in-flight.ts'
+import type { CachedAnswer } from './repeats/cached-answer.ts'
 import { quotesOf, type Quotes } from './money/quote.ts'
 import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'
-import { upperCostsOf, type BudgetHold, type Reserve } from './money/upper-cost.ts'
+import { upperCostsOf, type Reservation, type Reserve } from './money/upper-cost.ts'
 
 export type GatewayParts = ImageParts &
   CallParts &
-  KeeperParts &
+  SharerParts &
   ReadParts &
   Deduplication & {
     /** Throws a GatewayError while calls cannot be recorded, before a provider charges for one. */
-    assertKeeps: () => void
+    assertWritable: () => void
     admit: Admit
     /** A digest of the settings that decide what answers a model name, such as routes and aliases. */
     settingsDigest: string
     abandonedCalls: AbandonedCalls
     reserve: Reserve
-    recall: (key: string) => CachedAnswer | undefined
+    readCache: (key: string) => CachedAnswer | undefined
     /** Looks an answer up in the shared cache in Redis; absent without Redis. */
-    recallShared?: ((key: string) => Promise<CachedAnswer | undefined>) | undefined
+    readSharedCache?: ((key: string) => Promise<CachedAnswer | undefined>) | undefined
     routes: RouteTable['routes']
     orderRoutes: (routes: readonly Route[]) => readonly Route[]
     readSources: ReadSources
@@ -93,7 +93,7 @@ export type Gateway = ReadParts & {
   /** Counts the input tokens of a conversation, free of charge (core/chat/count-input.ts). */
   countInput(
     inputs: ChatInputs,
-    context: Pick<CallContext, 'caller' | 'ending' | 'hold'>,
+    context: Pick<CallContext, 'caller' | 'ending' | 'memory'>,
   ): Promise<InputCount>
   /** The cost of a conversation, without a call. Throws the GatewayError that would refuse the call. */
   quoteChat(inputs: ChatInputs, context: CallContext): Promise<Quotes>
@@ -133,47 +133,47 @@ export function createGateway(parts: GatewayParts): Gateway {
 }
 
 /** The steps of a call: admit, choose routes, read the cache, fail over, record, write the cache. */
-async function pass<Made, Answer>(
+async function pass<Outcome, Answer>(
   parts: GatewayParts,
   context: CallContext,
-  work: Work<Made, Answer>,
+  work: Work<Outcome, Answer>,
 ): Promise<Answer> {
   work.checkRequest?.()
-  parts.assertKeeps()
+  parts.assertWritable()
   const admitting = parts.admit(context.caller, work.demand, work.timeoutMs)
   // `await` on a plain value would still cost a microtask, so only promises are awaited.
   const admission = admitting instanceof Promise ? await admitting : admitting
   const { modality, models, timeoutMs } = work
   const call = openCall(parts, { context, modality, model: models[0].name, timeoutMs, admission })
   let making: Making<CachedAnswer> | undefined
-  let asked: Progress = {}
+  let progress: Progress = {}
   try {
     // Routes come before the cache: the cache must not answer for a model that the key may not call.
     const finding = parts.routes(models, context.caller)
     const able = finding instanceof Promise ? await finding : finding
-    asked = { model: able.routes[0]!.model.row }
+    progress = { model: able.routes[0]!.model.row }
     const choice = selectFor(parts, context, { able, work, atMs: call.startedAt })
     const reading = work.read?.(call)
     if (reading !== undefined) await reading
-    let others = context.hold.yieldIfLarge()
+    let others = context.memory.yieldIfLarge()
     if (others !== undefined) await others
     const key = keyOf(parts, context, work)
-    const joining = key === undefined ? undefined : recall(parts, context, key, work, call)
+    const joining = key === undefined ? undefined : findAnswer(parts, context, key, work, call)
     const found = joining instanceof Promise ? await joining : joining
     making = found?.making
     // Waits for the answer of an identical call in another process.
-    const elsewhere = context.cache.recall ? making?.elsewhere(call.deadline.signal) : undefined
+    const elsewhere = context.cache.mayRead ? making?.elsewhere(call.deadline.signal) : undefined
     const known = found?.answer ?? (elsewhere && (await elsewhere))
     const model = known && parts.findModel(known.modelId)
     if (known !== undefined && model !== undefined) {
       making?.succeed(known)
       return work.replay(known, await replay(call, model, known))
     }
-    others = context.hold.yieldIfLarge()
+    others = context.memory.yieldIfLarge()
     if (others !== undefined) await others
     if (context.isRepeat) assertRepeatable(context, work)
     const reserving = reserveFor(parts, context, { work, choice, at: call.startedAt })
-    if (reserving !== undefined) call.held = await reserving
+    if (reserving !== undefined) call.reservation = await reserving
     // The call continues after a disconnect, since the provider charges for the whole answer anyway.
     if (work.isShared || context.vendorKey !== undefined) {
       const [, { ownerId }] = context.caller.allowances
@@ -181,24 +181,24 @@ async function pass<Made, Answer>(
     }
     parts.onRouted(context, choice.selection.routes)
     const made = await work.make(call, choice.selection)
-    const keep = key === undefined ? undefined : keeper(parts, context, key, making)
-    return await work.deliver(made, { call, warnings: choice.warnings, keep })
+    const share = key === undefined ? undefined : answerSharer(parts, context, key, making)
+    return await work.deliver(made, { call, warnings: choice.warnings, share })
   } catch (thrown) {
     // Callers that wait for this answer are released even when its row cannot be written.
     const error = await fail(call, thrown).catch(toGatewayError)
     making?.fail(error)
     // Joined calls share the error, but each call has its own progress.
-    throw error.after({ ...asked, ...progressOf(call) })
+    throw error.after({ ...progress, ...progressOf(call) })
   }
 }
 
-type Asked<Made, Answer> = { able: FoundRoutes; work: Work<Made, Answer>; atMs: number }
+type RoutedWork<Outcome, Answer> = { able: FoundRoutes; work: Work<Outcome, Answer>; atMs: number }
 
 /** The routes that support the request. Throws a GatewayError when there are none. */
-function selectFor<Made, Answer>(
+function selectFor<Outcome, Answer>(
   parts: Pick<GatewayParts, 'orderRoutes'>,
   { caller, strict, fallback, warnings: adjusted = [] }: CallContext,
-  { able, work, atMs }: Asked<Made, Answer>,
+  { able, work, atMs }: RoutedWork<Outcome, Answer>,
 ) {
   const warnings = [...adjusted, ...work.warnings, ...able.warnings]
   const routes = parts.orderRoutes(withoutSkipped(able.routes, work))
@@ -221,7 +221,7 @@ function reserveFor(
   { reserve }: GatewayParts,
   { caller, requestId, face }: CallContext,
   { work, choice, at }: Reserved,
-): Promise<BudgetHold> | undefined {
+): Promise<Reservation> | undefined {
   const { routes } = choice.selection
   const nanoUsd = choice.costs?.most(routes) ?? 0
   if (nanoUsd === 0) return undefined
@@ -231,10 +231,10 @@ function reserveFor(
 }
 
 /** The cost of the request, without a call. Throws the GatewayError that would refuse the call. */
-async function quote<Made, Answer>(
+async function quote<Outcome, Answer>(
   parts: GatewayParts,
   context: CallContext,
-  work: Work<Made, Answer>,
+  work: Work<Outcome, Answer>,
 ): Promise<Quotes> {
   work.checkRequest?.()
   const atMs = parts.clock()
@@ -271,7 +271,7 @@ function keyOf(
 ): string | undefined {
   if (isNeverCached) return undefined
   const { caller, strict, fallback, cache } = context
-  if (!cache.recall && !cache.remember) return undefined
+  if (!cache.mayRead && !cache.mayStore) return undefined
   const { warnings } = context
   // A cached answer contains its warnings, so the warnings are part of the key.
   const request = warnings === undefined ? canonical() : [canonical(), warnings]
@@ -282,19 +282,19 @@ function keyOf(
  * The cached answer of a call, the answer of an identical call in flight, or the right to make the answer for
  * such calls; undefined when the answer is not shared.
  */
-function recall(
-  { inFlight, recall: find, recallShared }: GatewayParts,
+function findAnswer(
+  { inFlight, readCache: find, readSharedCache }: GatewayParts,
   { cache, begin }: CallContext,
   key: string,
   work: Pick<Work<unknown, unknown>, 'isShared'>,
   { deadline: { signal } }: Pick<Call, 'deadline'>,
 ): Promise<Joined<CachedAnswer> | undefined> | Joined<CachedAnswer> | undefined {
   const isShared = work.isShared && begin === undefined
-  if (!cache.recall) return isShared ? { making: inFlight.begin(key) } : undefined
+  if (!cache.mayRead) return isShared ? { making: inFlight.begin(key) } : undefined
   const running = isShared ? inFlight.find(key, signal) : undefined
   if (running !== undefined) return running
   const answer = find(key)
   if (answer !== undefined) return { answer }
   if (isShared) return { making: inFlight.begin(key) }
-  return recallShared?.(key).then((shared) => shared && { answer: shared })
+  return readSharedCache?.(key).then((shared) => shared && { answer: shared })
 }

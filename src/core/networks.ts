@@ -37,12 +37,12 @@ export function originOf(address: string | null): string {
  * Undefined for other texts.
  */
 export function readNetwork(text: string): Network | undefined {
-  const [, given = '', bits] = /^([^/%]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
-  const address = plainAddress(given)
+  const [, notation = '', bits] = /^([^/%]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const address = plainAddress(notation)
   if (address === null) return undefined
   const family = isIP(address) === 4 ? 'ipv4' : 'ipv6'
   const width = family === 'ipv4' ? 32 : 128
-  const isMapped = family === 'ipv4' && given.includes(':')
+  const isMapped = family === 'ipv4' && notation.includes(':')
   const prefixBits = bits === undefined ? width : Number(bits) - (isMapped ? mappedBits : 0)
   if (prefixBits > width) return undefined
   if (prefixBits >= 0) return { address, family, prefixBits }

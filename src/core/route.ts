@@ -5,7 +5,7 @@ import { GatewayError } from './error.ts'
 import type { ImageAdapter } from './image/image.ts'
 import type { FindModel, FoundModel, Model, Problem, Target, Warning } from './model.ts'
 import type { ModerationAdapter } from './moderation/moderation.ts'
-import type { Peer } from './trace.ts'
+import type { ProviderServer } from './trace.ts'
 
 /** A configured provider; it has an adapter for each modality that it supports. */
 export type Provider = {
@@ -17,7 +17,7 @@ export type Provider = {
   /** Whether another key exists that was not refused recently; absent with at most one key. */
   hasSpareKey?: () => boolean
   /** The upstream server, for traces; absent when the gateway answers itself. */
-  peer?: Peer
+  server?: ProviderServer
   /** The model names that the provider lists; rejects when the list cannot be fetched. */
   listModels?: (signal: AbortSignal) => Promise<readonly string[]>
   /** The sandbox, which fails only on request: its failures do not count against its health. */

@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import type { Hold } from '../bytes/budget.ts'
+import type { MemoryHold } from '../bytes/memory-budget.ts'
 import type { Caller } from './caller.ts'
 
 type Schemas = components['schemas']
@@ -23,13 +23,17 @@ type Owner = Pick<Caller, 'accountId' | 'keyId' | 'mode' | 'models'>
 /**
  * The stored responses. A caller finds those of its own account and mode, and a key that is restricted to
  * certain models its own; others are the same as missing. All but `put` and `end` throw a GatewayError if the
- * store fails, or `hold` has no memory for the content.
+ * store fails, or no memory is left for the content.
  */
 export type StoredResponses = {
   /** Whether responses are stored. */
   isOn(): boolean
   /** Stores a response; resolves when it is durable. Never rejects. */
-  put(caller: Owner, stored: StoredResponse, hold: Hold): Promise<'stored' | 'too_large' | 'failed'>
+  put(
+    caller: Owner,
+    stored: StoredResponse,
+    memory: MemoryHold,
+  ): Promise<'stored' | 'too_large' | 'failed'>
   /**
    * Replaces a response in progress by its end. `ended` means that it was ended before, or deleted; of two
    * ends one is stored. Never rejects.
@@ -37,11 +41,15 @@ export type StoredResponses = {
   end(
     caller: Owner,
     stored: StoredResponse,
-    hold: Hold,
+    memory: MemoryHold,
   ): Promise<'stored' | 'too_large' | 'failed' | 'ended'>
   /** A response in progress that its process has not ended in time has failed. */
-  get(caller: Owner, id: string, hold: Hold): Promise<StoredResponse | undefined>
+  get(caller: Owner, id: string, memory: MemoryHold): Promise<StoredResponse | undefined>
   /** Deletes a response; false if it does not exist. */
   remove(caller: Owner, id: string): Promise<boolean>
-  items(caller: Owner, ids: readonly string[], hold: Hold): Promise<ReadonlyMap<string, StoredItem>>
+  items(
+    caller: Owner,
+    ids: readonly string[],
+    memory: MemoryHold,
+  ): Promise<ReadonlyMap<string, StoredItem>>
 }

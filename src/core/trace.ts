@@ -2,13 +2,13 @@ import type { components } from '../../generated/types.ts'
 
 /** The data of a route that a trace records. */
 export type TracedRoute = {
-  provider: { id: string; peer?: Peer | undefined }
+  provider: { id: string; server?: ProviderServer | undefined }
   model: { row: { id: string }; undescribed: boolean }
   upstreamModel: string
 }
 
 /** The server of a provider. */
-export type Peer = {
+export type ProviderServer = {
   /** The provider name of OpenTelemetry's semantic conventions. */
   name: string
   host: string
@@ -144,9 +144,9 @@ export function readTraceContext({
 }
 
 /** The `tracestate` members within the size limit; undefined when empty or malformed. */
-function readState(given: unknown): string | undefined {
-  if (typeof given !== 'string') return undefined
-  const members = given
+function readState(header: unknown): string | undefined {
+  if (typeof header !== 'string') return undefined
+  const members = header
     .split(',')
     .map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ''))
     .filter((member) => member !== '')

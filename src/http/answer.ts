@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Hold } from '../bytes/budget.ts'
+import type { MemoryHold } from '../bytes/memory-budget.ts'
 import type { CallContext } from '../core/caller.ts'
 import type { EventSink } from '../core/chat/chat.ts'
 import { codedBytesMin, encode, preferredCoding } from './content-coding.ts'
@@ -31,7 +31,7 @@ export type Answer = {
   /** Body sent at the speed of the client; `headers` must have the content type. */
   stream?: AsyncIterable<string>
   /** The stream stays open for notifications; it does not count as a running request. */
-  held?: true
+  staysOpen?: true
   /**
    * Work that goes on after the answer. Until it resolves, the request counts as running and keeps its memory,
    * and the work ends with the key. Never rejects.
@@ -42,7 +42,7 @@ export type Answer = {
 const comment = Buffer.from(': ping\n\n')
 
 /** The exchange of an answer: `hold` counts the bytes that the client has not read yet. */
-type Answered = Pick<CallContext, 'requestId' | 'hold' | 'ending'>
+type Answered = Pick<CallContext, 'requestId' | 'memory' | 'ending'>
 type SendOptions = {
   pingIntervalMs: number
   /** The JSON is written at once, and the response ends when `requestRead` resolves. */
@@ -56,7 +56,7 @@ type SendOptions = {
 export function send(
   response: ServerResponse,
   answer: Answer,
-  { requestId, hold, ending }: Answered,
+  { requestId, memory, ending }: Answered,
   { pingIntervalMs, requestRead }: SendOptions,
 ): Promise<void> | undefined {
   const { status, json, events, stream } = answer
@@ -65,22 +65,22 @@ export function send(
   const headers: Record<string, string> = { 'x-request-id': requestId, ...answer.headers }
   // A stream is consumed even if the client has disconnected: its call must be closed and recorded.
   if (events !== undefined) {
-    return sendEvents(response, { ...answer, events, headers }, hold, pingIntervalMs)
+    return sendEvents(response, { ...answer, events, headers }, memory, pingIntervalMs)
   }
   if (response.destroyed || response.headersSent) return undefined
-  if (stream !== undefined) return sendStream(response, { status, headers, stream }, hold, ending)
+  if (stream !== undefined) return sendStream(response, { status, headers, stream }, memory, ending)
   if (json !== undefined) {
     headers['content-type'] = 'application/json'
     const text = typeof json === 'string' ? json : JSON.stringify(json)
     if (answer.mayBeCoded && text.length >= codedBytesMin) {
-      return sendCoded(response, status, headers, text, hold)
+      return sendCoded(response, status, headers, text, memory)
     }
     sendText(response, status, headers, text, requestRead)
   } else {
     sendPieces(response, status, headers, answer.pieces ?? [])
   }
   // What `after` needs stays counted; the exchange calls it at its end.
-  if (answer.shared !== true && answer.after === undefined) holdUnread(response, hold)
+  if (answer.shared !== true && answer.after === undefined) holdUnread(response, memory)
   return undefined
 }
 
@@ -112,7 +112,7 @@ async function sendCoded(
   status: number,
   headers: Record<string, string>,
   text: string,
-  hold: Hold,
+  memory: MemoryHold,
 ): Promise<void> {
   const coding = preferredCoding(response.req.headers['accept-encoding'])
   headers['vary'] = 'accept-encoding'
@@ -121,7 +121,7 @@ async function sendCoded(
   if (coding !== 'identity') headers['content-encoding'] = coding
   if (response.destroyed) return
   sendPieces(response, status, headers, [piece])
-  holdUnread(response, hold)
+  holdUnread(response, memory)
 }
 
 function sendPieces(
@@ -152,7 +152,7 @@ async function sendEvents(
     events,
     ping = () => comment,
   }: Required<Pick<Answer, 'headers' | 'events'>> & Answer,
-  hold: Hold,
+  memory: MemoryHold,
   pingIntervalMs: number,
 ): Promise<void> {
   headers['content-type'] = 'text/event-stream; charset=utf-8'
@@ -160,20 +160,20 @@ async function sendEvents(
   // Keeps proxies such as nginx from buffering the events.
   headers['x-accel-buffering'] = 'no'
   if (!response.destroyed) response.writeHead(status, headers)
-  const sink = eventWriter(response, hold)
+  const sink = eventWriter(response, memory)
   const pings = setInterval(() => {
     if (response.socket?.writableNeedDrain !== true) sink.write(ping())
   }, pingIntervalMs)
   try {
     const ended = events(sink)
     // A first event that was written synchronously has already sent the head.
-    if (!sink.begun() && !response.destroyed) response.flushHeaders()
+    if (!sink.hasBegun() && !response.destroyed) response.flushHeaders()
     const last = await ended
     // The last events and the end of the stream share one system call. A failed stream is cut off
     // instead, because a regular end would mark the stream as complete.
     response.end(response.destroyed ? undefined : last)
     sink.over()
-    holdUnread(response, hold)
+    holdUnread(response, memory)
   } finally {
     clearInterval(pings)
   }
@@ -191,7 +191,7 @@ const idleTimeoutMs = 60_000
 async function sendStream(
   response: ServerResponse,
   { status, headers, stream }: Required<Pick<Answer, 'status' | 'headers' | 'stream'>>,
-  hold: Hold,
+  memory: MemoryHold,
   { signal }: AbortController,
 ): Promise<void> {
   const pieces = stream[Symbol.asyncIterator]()
@@ -204,26 +204,26 @@ async function sendStream(
     response.writeHead(status, headers)
     if (response.req.method === 'HEAD') return void response.end()
     while (piece.done !== true && !response.destroyed) {
-      await write(response, Buffer.from(piece.value), hold)
+      await write(response, Buffer.from(piece.value), memory)
       if (!response.destroyed) piece = await pieces.next()
     }
     if (response.destroyed) return
     response.end()
-    holdUnread(response, hold)
+    holdUnread(response, memory)
   } finally {
     signal.removeEventListener('abort', cut)
     await pieces.return?.()
   }
 }
 
-async function write(response: ServerResponse, bytes: Buffer, hold: Hold): Promise<void> {
+async function write(response: ServerResponse, bytes: Buffer, memory: MemoryHold): Promise<void> {
   if (response.write(bytes)) return
-  hold.grow(bytes.length)
-  const unwatch = hold.watch({ ...readerOf(response), idleTimeoutMs })
+  memory.grow(bytes.length)
+  const unwatch = memory.watch({ ...readerOf(response), idleTimeoutMs })
   const { promise, resolve } = Promise.withResolvers<void>()
   response.once('drain', resolve).once('close', resolve)
   await promise
   response.off('drain', resolve).off('close', resolve)
   unwatch()
-  hold.give(bytes.length)
+  memory.give(bytes.length)
 }

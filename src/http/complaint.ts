@@ -120,19 +120,19 @@ function invalid(path: string, text: string): Complaint {
 function oneOf(
   path: string,
   allowed: readonly unknown[],
-  given: unknown,
+  value: unknown,
   schema?: CheckError['parentSchema'],
 ): Complaint {
   const names = allowed.map(String)
-  const word = typeof given === 'string' ? given : ''
+  const word = typeof value === 'string' ? value : ''
   const hint = shapeHint(path, [word])
   const near = hint ?? nearName(word, names)
   const meant = near === undefined ? '' : ` ${hint ?? `Did you mean '${near}'?`}`
   if (names.length > 1) {
-    return invalid(path, `must be one of: ${names.join(', ')}; it is ${shown(given)}.${meant}`)
+    return invalid(path, `must be one of: ${names.join(', ')}; it is ${shown(value)}.${meant}`)
   }
   const why = schema?.description === undefined ? '' : ` ${firstLine(schema.description)}`
-  const complaint = invalid(path, `must be ${names[0]}; it is ${shown(given)}.${meant}${why}`)
+  const complaint = invalid(path, `must be ${names[0]}; it is ${shown(value)}.${meant}${why}`)
   // A parameter with a single accepted value exists for clients that send the default.
   return { ...complaint, code: 'unsupported_value' }
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Hold } from '../bytes/budget.ts'
-import type { Peer } from '../bytes/memory-ledger.ts'
+import type { MemoryHold } from '../bytes/memory-budget.ts'
+import type { Transfer } from '../bytes/memory-ledger.ts'
 import type { GatewayError } from '../core/error.ts'
 import { originOf } from '../core/networks.ts'
 
@@ -236,14 +236,14 @@ function handleOf(
 }
 
 /** Counts the bytes of a complete answer that the client has not read as held memory. */
-export function holdUnread(response: ServerResponse, hold: Hold): void {
+export function holdUnread(response: ServerResponse, memory: MemoryHold): void {
   const bytes = response.writableLength
-  hold.keep(bytes)
-  if (bytes > 0) hold.watch(readerOf(response))
+  memory.retain(bytes)
+  if (bytes > 0) memory.watch(readerOf(response))
 }
 
 /** The reader of a response; `cut` closes the connection. */
-export function readerOf(response: ServerResponse): Peer {
+export function readerOf(response: ServerResponse): Transfer {
   return {
     // `writableLength` counts the current write as a whole, also what the kernel has accepted of it.
     moved: () => response.writableLength + (handleOf(response.socket)?.writeQueueSize ?? 0),

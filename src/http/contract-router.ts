@@ -12,7 +12,7 @@ import {
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
 import { GatewayError } from '../core/error.ts'
 import type { CountRefused } from '../core/limits.ts'
-import type { ClaimKey } from '../core/recall/idempotency.ts'
+import type { ClaimKey } from '../core/repeats/idempotency.ts'
 import type { ReferenceCount } from '../core/resilience/ending.ts'
 import type { Answer } from './answer.ts'
 import {
@@ -148,16 +148,16 @@ function registerHandlers(
       // client.
       const query = isOAuth ? {} : readQuery(request, operation)
       assertValid(queryChecks[id], query)
-      const content = readBody(await receiveBody(request, state.hold), state.hold)
+      const content = readBody(await receiveBody(request, state.memory), state.memory)
       const { caller } = state
-      const others = state.hold.yieldIfLarge()
+      const others = state.memory.yieldIfLarge()
       if (others !== undefined) await others
       const call = {
         caller,
         requestId: state.requestId,
         exchange: state,
         ending: state.ending,
-        hold: state.hold,
+        memory: state.memory,
         trace: state.trace,
         request,
         response,
@@ -237,7 +237,7 @@ function handlerOf(
     const caller = known instanceof Promise ? await known : known
     if (caller !== undefined) {
       context.state.caller = caller
-      context.state.hold.own(caller.accountId)
+      context.state.memory.own(caller.accountId)
     }
     try {
       await answer(noContext, context)

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Hold } from '../bytes/budget.ts'
+import type { MemoryHold } from '../bytes/memory-budget.ts'
 import type { EventSink } from '../core/chat/chat.ts'
 import { readerOf } from './connection-table.ts'
 
@@ -10,7 +10,7 @@ const [carriageReturn, lineFeed] = [0x0d, 0x0a]
 
 type EventWriter = EventSink & {
   /** Whether any event was written. */
-  begun(): boolean
+  hasBegun(): boolean
   /** Called after the last write. */
   over(): void
 }
@@ -18,10 +18,10 @@ type EventWriter = EventSink & {
 /**
  * Writes events to a response. Chunked framing (RFC 9112 section 7.1) is done here: Node makes four
  * buffers of each chunk, and one buffer saves a tenth of the CPU time of a stream of small events
- * (docs/performance.md#event-streams). Unread bytes count as held memory.
+ * (docs/performance.md#event-streams). Unread bytes count as memory of the request.
  */
-export function eventWriter(response: ServerResponse, hold: Hold): EventWriter {
-  let begun = false
+export function eventWriter(response: ServerResponse, memory: MemoryHold): EventWriter {
+  let hasBegun = false
   // Also called when the client disconnects: a stream that continues must not wait for the client.
   const onDrain: EventSink['onDrain'] = (listener) => {
     const { socket } = response
@@ -39,22 +39,22 @@ export function eventWriter(response: ServerResponse, hold: Hold): EventWriter {
   const read = () => {
     unwatch?.()
     unwatch = undefined
-    hold.give(unread)
+    memory.give(unread)
     unread = 0
   }
-  const holdUnread = (bytes: number) => {
+  const countUnread = (bytes: number) => {
     unread += bytes
-    hold.grow(bytes)
+    memory.grow(bytes)
     if (unwatch !== undefined) return
-    unwatch = hold.watch(readerOf(response))
+    unwatch = memory.watch(readerOf(response))
     onDrain(read)
   }
   const took = (isWritable: boolean, { length }: Buffer): boolean => {
-    if (!isWritable) holdUnread(length)
+    if (!isWritable) countUnread(length)
     return isWritable
   }
   return {
-    begun: () => begun,
+    hasBegun: () => hasBegun,
     over: read,
     write: (piece) => {
       if (response.destroyed) return true
@@ -63,8 +63,8 @@ export function eventWriter(response: ServerResponse, hold: Hold): EventWriter {
       // socket before its turn. Output that Node has corked (from version 26 on, until the end of
       // the tick) must be sent first.
       const framed =
-        begun && socket !== null && response.chunkedEncoding && response.writableCorked === 0
-      begun = true
+        hasBegun && socket !== null && response.chunkedEncoding && response.writableCorked === 0
+      hasBegun = true
       // An empty chunk would end the stream.
       if (!framed || piece.length === 0 || piece.length > framedBytesMax) {
         return took(response.write(piece), piece)

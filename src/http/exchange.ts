@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Budget, Hold } from '../bytes/budget.ts'
+import type { MemoryBudget, MemoryHold } from '../bytes/memory-budget.ts'
 import type { CallContext, Caller, FinishedExchange } from '../core/caller.ts'
 import { callerLeft } from '../core/resilience/deadline.ts'
 import { Ending } from '../core/resilience/ending.ts'
@@ -40,7 +40,7 @@ export type ExchangeState = CallContext['exchange'] & {
   /** Ends the work of the request when the client disconnects, or when the API key of the request ends. */
   ending: Ending
   /** The memory that the exchange holds; released at its end. */
-  hold: Hold
+  memory: MemoryHold
   /** An error of the request itself, after which the connection is closed. */
   refusal?: GatewayError | undefined
   operation?: OperationHandler | undefined
@@ -62,7 +62,7 @@ export type ExchangeOptions = {
   onExchange: (exchange: FinishedExchange) => void
   onRefused: OnRefused
   tracing?: Tracing | undefined
-  budget: Pick<Budget, 'open'>
+  memoryBudget: Pick<MemoryBudget, 'open'>
   /** Ends the exchange when its API key ends, until the returned function is called. */
   followKey: (exchange: Pick<ExchangeState, 'caller' | 'ending'>) => () => void
   /** Unix time in milliseconds. */
@@ -84,7 +84,7 @@ export function createExchange(
     const { req, res, state } = context
     state.requestId = newRequestId(options.clock())
     state.ending = new Ending()
-    state.hold = options.budget.open()
+    state.memory = options.memoryBudget.open()
     // Responses that `send` does not write also need the request id.
     if (state.operation === undefined) res.setHeader('x-request-id', state.requestId)
     // Probes are not traced.
@@ -98,12 +98,12 @@ export function createExchange(
       else await (state.operation ?? next!)(context)
       if (closing(req) && !res.headersSent) res.setHeader('connection', 'close')
       if (state.answer === undefined) return passToRouter(running, options)
-      if (state.answer.held) leaveSlot(running)
+      if (state.answer.staysOpen) leaveSlot(running)
       context.respond = false
       const sent = send(res, state.answer, state, limits)
       if (sent !== undefined) await sent
       if (state.answer.after !== undefined)
-        await state.answer.after.then(() => holdUnread(res, state.hold))
+        await state.answer.after.then(() => holdUnread(res, state.memory))
       end(running, options)
     } catch (thrown) {
       context.respond = false
@@ -163,7 +163,7 @@ function leaveSlot(running: Running): void {
 }
 
 function free(running: Running): void {
-  running.context.state.hold.release()
+  running.context.state.memory.release()
   leaveSlot(running)
 }
 

@@ -1,19 +1,19 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { OperationId, OperationIdOf } from '../../generated/operations.ts'
-import type { Hold } from '../bytes/budget.ts'
+import type { MemoryHold } from '../bytes/memory-budget.ts'
 import type { Pieces } from '../bytes/pieces.ts'
-import { keepEvents } from '../core/chat/stream.ts'
+import { copyEvents } from '../core/chat/stream.ts'
 import { toGatewayError, type GatewayError } from '../core/error.ts'
 import type { ExtractedTexts } from '../core/image/image.ts'
-import { canonicalText } from '../core/recall/cache-key.ts'
+import { canonicalText } from '../core/repeats/cache-key.ts'
 import {
   failClaim,
   type Claim,
   type Claimed,
   type ClaimKey,
-  type KeptAnswer,
-} from '../core/recall/idempotency.ts'
+  type StoredAnswer,
+} from '../core/repeats/idempotency.ts'
 import type { Answer } from './answer.ts'
 import { errorAnswerOf } from './error-answer.ts'
 import { contextOf, type Operation, type OperationCall } from './operation.ts'
@@ -38,18 +38,18 @@ export function answerOncePerKey(operation: OperationId, claimKey: ClaimKey): An
   return async (call, handle) => {
     // Node joins repeated headers; the contract check has refused a joined key.
     const key = String(call.request.headers[keyHeader])
-    const { strict, fallback, allowRepeat, caller, requestId, hold } = contextOf(call, 'chat')
+    const { strict, fallback, allowRepeat, caller, requestId, memory } = contextOf(call, 'chat')
     const { body: request, texts } = call
     const fingerprint = await fingerprintOf({ request, texts, strict, fallback })
-    const asked = { caller, key, operation, fingerprint, requestId, hold, allowRepeat }
-    const { claim, kept } = await claimKey(asked)
-    if (claim === undefined) return replayed(kept)
+    const keyed = { caller, key, operation, fingerprint, requestId, memory, allowRepeat }
+    const { claim, stored } = await claimKey(keyed)
+    if (claim === undefined) return replayed(stored)
     const format = (error: GatewayError) => formatError(error, { requestId })
     const answer = await attempt(claim, format, () => handle({ ...call, claim }))
-    if (answer.events !== undefined) return keptStream(answer, claim, hold)
+    if (answer.events !== undefined) return storedStream(answer, claim, memory)
     const { json, pieces = [] } = answer
     const whole = typeof json === 'object' ? JSON.stringify(json) : json
-    await claim.keep(keptOf(answer, whole === undefined ? pieces : [whole]))
+    await claim.store(storedOf(answer, whole === undefined ? pieces : [whole]))
     return whole === undefined ? answer : { ...answer, json: whole }
   }
 }
@@ -66,7 +66,7 @@ async function attempt(
     const error = toGatewayError(thrown)
     await failClaim(claim, error, () => {
       const answer = format(error)
-      return keptOf(answer, [JSON.stringify(answer.json)])
+      return storedOf(answer, [JSON.stringify(answer.json)])
     })
     throw thrown
   }
@@ -75,14 +75,14 @@ async function attempt(
 /** Headers that are not replayed, since they describe the moment of the answer. */
 const momentary = /^(x-ratelimit-|ratelimit)/
 
-function keptOf({ status, headers = {} }: Answer, body: KeptAnswer['body']): KeptAnswer {
+function storedOf({ status, headers = {} }: Answer, body: StoredAnswer['body']): StoredAnswer {
   const lasting = Object.entries(headers).filter(([name]) => !momentary.test(name))
   return { status, headers: Object.fromEntries(lasting), body }
 }
 
 const eventsType = 'text/event-stream'
 
-function replayed({ status, headers, body, requestId }: NonNullable<Claimed['kept']>): Answer {
+function replayed({ status, headers, body, requestId }: NonNullable<Claimed['stored']>): Answer {
   const replayHeaders = {
     'content-type': 'application/json',
     ...headers,
@@ -103,18 +103,18 @@ function replayed({ status, headers, body, requestId }: NonNullable<Claimed['kep
 }
 
 /** A stream that continues after its client disconnects, and is stored if it is complete. */
-function keptStream(answer: Answer, claim: Claim, hold: Hold): Answer {
+function storedStream(answer: Answer, claim: Claim, memory: MemoryHold): Answer {
   const headers = { ...answer.headers, 'content-type': eventsType }
   return {
     ...answer,
     events: async (sink) => {
-      const limits = { cacheBytesMax: claim.bytesMax, estimateBytesMax: 0, hold }
-      const kept = keepEvents(sink, limits)
+      const limits = { cacheBytesMax: claim.bytesMax, estimateBytesMax: 0, memory }
+      const copy = copyEvents(sink, limits)
       try {
-        const last = await answer.events!(kept.sink)
+        const last = await answer.events!(copy.sink)
         if (answer.brokenOff?.() === true) await claim.free()
-        else if (!kept.complete()) await claim.lose()
-        else await claim.keep(keptOf({ ...answer, headers }, [kept.events(), last ?? '']))
+        else if (!copy.complete()) await claim.lose()
+        else await claim.store(storedOf({ ...answer, headers }, [copy.events(), last ?? '']))
         return last
       } catch (error) {
         await claim.free()
@@ -136,9 +136,9 @@ type Fingerprinted = {
  * A digest that equal requests share in all processes, regardless of member order, form boundary
  * and tickets. Throws a GatewayError.
  */
-export async function fingerprintOf(given: Fingerprinted): Promise<string> {
-  const { texts, ...asked } = given
-  let text = canonicalText(asked)
+export async function fingerprintOf(fingerprinted: Fingerprinted): Promise<string> {
+  const { texts, ...content } = fingerprinted
+  let text = canonicalText(content)
   for (const [ticket, pieces] of texts) text = text.replaceAll(ticket, await digestOf(pieces))
   return hash('sha256', text, 'base64url')
 }

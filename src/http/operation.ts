@@ -6,12 +6,12 @@ import type {
   RestOperationId,
 } from '../../generated/operations.ts'
 import type { operations } from '../../generated/types.ts'
-import type { Hold } from '../bytes/budget.ts'
+import type { MemoryHold } from '../bytes/memory-budget.ts'
 import type { Actor, CallContext, Caller, Face, PersonCaller } from '../core/caller.ts'
 import type { Ending } from '../core/resilience/ending.ts'
 import { GatewayError } from '../core/error.ts'
 import { repeatHeader } from '../core/failure.ts'
-import type { Claim } from '../core/recall/idempotency.ts'
+import type { Claim } from '../core/repeats/idempotency.ts'
 import type { ExtractedTexts } from '../core/image/image.ts'
 import type { Warning } from '../core/model.ts'
 import type { Trace } from '../core/trace.ts'
@@ -61,7 +61,7 @@ export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   options: GatewayOptions
   ending: Ending
   /** The memory that the call holds. */
-  hold: Hold
+  memory: MemoryHold
   /** The trace of the request, if tracing is on. */
   trace?: Trace | undefined
   /** The claim of the call's idempotency key (`idempotent.ts`). */
@@ -103,14 +103,14 @@ type GatewayOptions = NonNullable<operations['createImage']['parameters']['heade
 
 /** The core's context of a call, with cache, strict and fallback options from its headers. */
 export function contextOf(
-  call: Pick<CallContext, 'caller' | 'requestId' | 'exchange' | 'ending' | 'hold' | 'trace'> & {
+  call: Pick<CallContext, 'caller' | 'requestId' | 'exchange' | 'ending' | 'memory' | 'trace'> & {
     options: GatewayOptions
     claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
   },
   face: Face,
   warnings?: readonly Warning[],
 ): CallContext {
-  const { caller, requestId, exchange, ending, hold, trace, options } = call
+  const { caller, requestId, exchange, ending, memory, trace, options } = call
   const control = options['cache-control']?.toLowerCase() ?? ''
   const ttl = options['x-gateway-cache-ttl']
   const ttlMs = ttl === undefined ? undefined : Number(ttl) * 1000
@@ -121,10 +121,10 @@ export function contextOf(
     exchange,
     face,
     ending,
-    hold,
+    memory,
     cache: {
-      recall: !off && !control.includes('no-cache'),
-      remember: !off,
+      mayRead: !off && !control.includes('no-cache'),
+      mayStore: !off,
       ttlMs,
     },
     strict: options['x-gateway-strict'] === 'true',

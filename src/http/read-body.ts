@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { bodyChecks, type Check } from '../../generated/checks.js'
 import type { operations } from '../../generated/operations.ts'
-import type { Hold } from '../bytes/budget.ts'
+import type { MemoryHold } from '../bytes/memory-budget.ts'
 import {
   indexInPieces,
   joinPieces,
@@ -29,13 +29,13 @@ export function bodyReceiver(
   types: readonly string[],
   form: FormReading | undefined,
   limits: BodyLimits,
-): (request: IncomingMessage, hold: Hold) => Promise<Pieces | ArrivedForm> | Pieces {
+): (request: IncomingMessage, memory: MemoryHold) => Promise<Pieces | ArrivedForm> | Pieces {
   if (types.length === 0) return () => []
-  return (request, hold) => {
+  return (request, memory) => {
     checkMediaType(request, types)
     return form !== undefined && isForm(request)
-      ? receiveForm(request, hold, limits)
-      : receiveWhole(request, hold, limits)
+      ? receiveForm(request, memory, limits)
+      : receiveWhole(request, memory, limits)
   }
 }
 
@@ -43,20 +43,20 @@ export function bodyReceiver(
 export function bodyReader(
   { id, bodyTypes, protocol }: Described,
   form: FormReading | undefined,
-): (arrived: Pieces | ArrivedForm, hold: Hold) => ReadBody {
+): (arrived: Pieces | ArrivedForm, memory: MemoryHold) => ReadBody {
   if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts, names: undefined })
   if (protocol !== 'rest') {
-    return (arrived, hold) => {
+    return (arrived, memory) => {
       // The body is never a form here: only `rest` operations accept forms.
       const pieces = arrived as Pieces
-      holdParsed(pieces, hold)
+      countParsed(pieces, memory)
       return { body: joinPieces(pieces), texts: noTexts, names: undefined }
     }
   }
   // Each `rest` operation with a body has a check; the type of `id` does not express that.
   const check = (bodyChecks as Record<string, Check<unknown>>)[id]!
-  return (arrived, hold) => {
-    const read = 'parts' in arrived ? readForm(arrived.parts, form!) : readJson(arrived, hold)
+  return (arrived, memory) => {
+    const read = 'parts' in arrived ? readForm(arrived.parts, form!) : readJson(arrived, memory)
     assertValid(check, read.body, { names: read.names })
     return read
   }
@@ -66,14 +66,14 @@ export function bodyReader(
 const parsedBytesMin = 16_384
 
 /** A parsed body is in memory three times: as value, as text for a provider, and as bytes. */
-function holdParsed(pieces: Pieces, hold: Hold): void {
+function countParsed(pieces: Pieces, memory: MemoryHold): void {
   const bytes = piecesLength(pieces)
-  assertTaken(bytes < parsedBytesMin ? undefined : hold.takeMore(2 * bytes))
+  assertTaken(bytes < parsedBytesMin ? undefined : memory.takeMore(2 * bytes))
 }
 
-function readJson(body: Pieces, hold: Hold): ReadBody {
+function readJson(body: Pieces, memory: MemoryHold): ReadBody {
   const { pieces, texts } = extractBase64(body)
-  holdParsed(pieces, hold)
+  countParsed(pieces, memory)
   const value = parseBody(joinPieces(pieces), () => joinPieces(body))
   return { body: value, texts, names: undefined }
 }
@@ -89,7 +89,7 @@ const pieceBytesMin = 4096
 /** Receives a whole body, decompressed. Throws the errors of `receive`. */
 export function receiveWhole(
   request: IncomingMessage,
-  hold: Hold,
+  memory: MemoryHold,
   limits: BodyLimits,
 ): Promise<Pieces> {
   const pieces: Buffer[] = []
@@ -103,22 +103,22 @@ export function receiveWhole(
       return isSplit ? [joinPieces(pieces)] : pieces
     },
   }
-  return receive(request, hold, limits, sink)
+  return receive(request, memory, limits, sink)
 }
 
 /** Receives a form. Of its files only the base64 stays in memory, which is a third larger than the files. */
 async function receiveForm(
   request: IncomingMessage,
-  hold: Hold,
+  memory: MemoryHold,
   limits: BodyLimits,
 ): Promise<ArrivedForm> {
   const sink = formPartsSink(request.headers['content-type']!)
-  const parts = await receive(request, hold, limits, sink)
+  const parts = await receive(request, memory, limits, sink)
   const characters = parts.reduce(
     (sum, part) => sum + ('base64' in part ? piecesLength(part.base64) : 0),
     0,
   )
-  assertTaken(hold.takeMore(Math.ceil(characters / 4)))
+  assertTaken(memory.takeMore(Math.ceil(characters / 4)))
   return { parts }
 }
 

@@ -108,9 +108,9 @@ function openPart(stream: Dicer.PartStream, fail: (error: GatewayError) => void)
   }
 }
 
-function readFile(name: string, stream: Dicer.PartStream, begun: readonly Buffer[] = []) {
+function readFile(name: string, stream: Dicer.PartStream, start: readonly Buffer[] = []) {
   const encoder = createBase64Encoder()
-  for (const piece of begun) encoder.push(piece)
+  for (const piece of start) encoder.push(piece)
   stream.on('data', encoder.push)
   return () => ({ name, base64: encoder.finish() })
 }

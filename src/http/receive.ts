@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { Peer } from '../bytes/memory-ledger.ts'
-import type { Hold } from '../bytes/budget.ts'
+import type { Transfer } from '../bytes/memory-ledger.ts'
+import type { MemoryHold } from '../bytes/memory-budget.ts'
 import { unpackers } from '../bytes/unpackers.ts'
 import { GatewayError, assertTaken, memoryError } from '../core/error.ts'
 
@@ -19,7 +19,7 @@ export type Sink<T> = {
 }
 
 /**
- * Passes a body to the sink while it arrives, decompressed. The announced length is counted as held
+ * Passes a body to the sink while it arrives, decompressed. The announced length is counted as
  * memory before the first byte is read. Throws ClientLeft; `invalid_value` if it cannot be
  * decompressed; `timeout` if it pauses; `overloaded` or `rate_limit_exceeded` if memory is short;
  * `request_too_large`, also without Content-Length and for decompressed bytes; or the errors of the
@@ -27,7 +27,7 @@ export type Sink<T> = {
  */
 export function receive<T>(
   request: IncomingMessage,
-  hold: Hold,
+  memory: MemoryHold,
   { requestBytesMax: bytesMax, requestIdleTimeoutMs: idleTimeoutMs }: BodyLimits,
   sink: Sink<T>,
 ): Promise<T> {
@@ -36,11 +36,11 @@ export function receive<T>(
   if (announced > bytesMax) throw tooLarge(bytesMax)
   // The client may have disconnected before the listeners below are set.
   if (request.destroyed) throw new ClientLeft()
-  assertTaken(hold.take(announced))
+  assertTaken(memory.take(announced))
   const stream = unpacked(request, bytesMax)
   return new Promise((resolve, fail) => {
     let bytes = 0
-    let held = announced
+    let counted = announced
     let isRefused = false
     const reject = (error: Error) => {
       isRefused = true
@@ -54,19 +54,19 @@ export function receive<T>(
       reject(error)
     }
     const { socket } = request
-    const sender: Peer = {
+    const sender: Transfer = {
       moved: () => socket.bytesRead,
       cut: () => stop(paused()),
       idleTimeoutMs,
     }
     const isSmall = length !== undefined && announced < watchedBytesMin
-    const unwatch = isSmall ? undefined : hold.watch(sender)
+    const unwatch = isSmall ? undefined : memory.watch(sender)
     stream.on('data', (piece: Buffer) => {
       bytes += piece.length
       if (bytes > bytesMax) return stop(tooLarge(bytesMax))
-      const more = bytes > held ? hold.take(bytes - held) : undefined
+      const more = bytes > counted ? memory.take(bytes - counted) : undefined
       if (more !== undefined) return stop(memoryError(more))
-      held = Math.max(held, bytes)
+      counted = Math.max(counted, bytes)
       pass(piece, stream, sink, stop)
     })
     stream.once('end', () => {
@@ -202,8 +202,8 @@ function isUsual({ headers }: IncomingMessage, types: readonly string[]): boolea
 
 /** Keeps one of a repeated Content-Type, which Node, proxies and clients join with a comma. */
 function joinSame({ headers }: IncomingMessage): void {
-  const { 'content-type': given } = headers
-  const [first, ...others] = given?.includes(',') ? given.split(/\s*,\s*/) : []
+  const { 'content-type': header } = headers
+  const [first, ...others] = header?.includes(',') ? header.split(/\s*,\s*/) : []
   const isSame = others.length > 0 && others.every((other) => other === first)
   if (isSame) headers['content-type'] = first
 }

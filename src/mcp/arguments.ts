@@ -18,10 +18,10 @@ export type InputSchema = {
  * are left out. A name that is near a known one stays, and the check refuses it: it may be a misspelt option that
  * changes what the caller pays for.
  */
-export function readArguments(given: object, schema: InputSchema) {
+export function readArguments(input: object, schema: InputSchema) {
   /** The paths of members that the schema does not have. */
   const ignored: string[] = []
-  return { input: readObject(given, schema, { path: '', ignored }), ignored }
+  return { input: readObject(input, schema, { path: '', ignored }), ignored }
 }
 
 type Place = { path: string; ignored: string[] }
@@ -46,13 +46,13 @@ function read(value: unknown, schema: InputSchema, place: Place): unknown {
 }
 
 function readObject(
-  given: object,
+  input: object,
   { properties, required = [] }: InputSchema,
   { path, ignored }: Place,
 ): object {
-  if (properties === undefined) return given
+  if (properties === undefined) return input
   const names = Object.keys(properties)
-  const members = Object.entries(given).flatMap(([name, one]): [string, unknown][] => {
+  const members = Object.entries(input).flatMap(([name, one]): [string, unknown][] => {
     const member = path === '' ? name : `${path}.${name}`
     if (!Object.hasOwn(properties, name)) {
       if (nearName(name, names) !== undefined) return [[name, one]]

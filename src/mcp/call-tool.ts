@@ -3,7 +3,7 @@ import type { CallContext } from '../core/caller.ts'
 import { wasCancelled } from '../core/failure.ts'
 import { noTexts } from '../core/image/image.ts'
 import type { CountRefused } from '../core/limits.ts'
-import { failClaim, type ClaimKey, type KeptAnswer } from '../core/recall/idempotency.ts'
+import { failClaim, type ClaimKey, type StoredAnswer } from '../core/repeats/idempotency.ts'
 import type { TraceCarrier, Tracing } from '../core/trace.ts'
 import { nearName } from '../core/words/near-name.ts'
 import { shortened, toGatewayError, type GatewayError } from '../core/error.ts'
@@ -67,19 +67,19 @@ type Answering = {
  */
 export function createCallTool(options: Options): CallTool {
   const { inForce, claimKey, countRefused, onFailure } = options
-  return counted(countRefused, async (params, asked, answering) => {
+  return counted(countRefused, async (params, callContext, answering) => {
     const { tools, enter, leave } = inForce()
     const tool = toolOf(params, tools)
-    const given = argumentsOf(params)
+    const toolArguments = argumentsOf(params)
     const { name } = tool.description
-    const traced = options.tracing?.tool(name, metaOf(params), asked.trace)
-    const context = traced === undefined ? asked : { ...asked, trace: traced }
+    const traced = options.tracing?.tool(name, metaOf(params), callContext.trace)
+    const context = traced === undefined ? callContext : { ...callContext, trace: traced }
     const { requestId } = context
     const key = tool.isGeneration ? keyIn(params) : undefined
     const reports = reportsOf(tool, { params, context, answering, options })
     enter()
     try {
-      const { input, ignored } = readArguments(given, tool.description.inputSchema)
+      const { input, ignored } = readArguments(toolArguments, tool.description.inputSchema)
       assertValid(tool.check, input)
       const { report } = reports
       const work = async (own: CallContext) =>
@@ -128,8 +128,8 @@ function noTool(fault: string, near: string | undefined): JsonRpcError {
 }
 
 /** The arguments; some clients send the object as a JSON string. */
-function argumentsOf({ arguments: given = {} }: Params): object {
-  const value = typeof given === 'string' ? parsedJson(given) : given
+function argumentsOf({ arguments: input = {} }: Params): object {
+  const value = typeof input === 'string' ? parsedJson(input) : input
   if (isObject(value)) return value
   const text = "'arguments' must be an object. Call tools/list for the parameters of the tool."
   throw new JsonRpcError(rpcCodes.invalidParams, text)
@@ -203,29 +203,29 @@ async function callOnce(
   claimKey: ClaimKey,
   work: (context: CallContext) => Promise<PrintedResult>,
 ): Promise<PrintedResult> {
-  const { caller, requestId, hold, strict, fallback, allowRepeat } = context
+  const { caller, requestId, memory, strict, fallback, allowRepeat } = context
   const operation = `tools/call ${toolName}`
   const fingerprint = await fingerprintOf({ request, texts: noTexts, strict, fallback })
-  const asked = { caller, key, operation, fingerprint, requestId, hold, allowRepeat }
-  const { claim, kept } = await claimKey(asked)
-  if (claim === undefined) return replayed(kept)
+  const keyed = { caller, key, operation, fingerprint, requestId, memory, allowRepeat }
+  const { claim, stored } = await claimKey(keyed)
+  if (claim === undefined) return replayed(stored)
   try {
     const result = await work({ ...context, isRepeat: claim.isRepeat, vendorKey: claim.vendorKey })
-    await claim.keep(keptOf(result))
+    await claim.store(storedOf(result))
     return { ...result, meta: { requestId } }
   } catch (thrown) {
     const error = toGatewayError(thrown)
-    await failClaim(claim, error, () => keptOf(printFailure(error)))
+    await failClaim(claim, error, () => storedOf(printFailure(error)))
     throw thrown
   }
 }
 
-function keptOf({ printed }: PrintedResult): KeptAnswer {
+function storedOf({ printed }: PrintedResult): StoredAnswer {
   return { status: null, headers: {}, body: printed }
 }
 
 /** The stored result, marked as replayed, with the request id of the call that produced it. */
-function replayed({ body, requestId }: KeptAnswer & { requestId: string }): PrintedResult {
+function replayed({ body, requestId }: StoredAnswer & { requestId: string }): PrintedResult {
   const printed = body.map((piece) => Buffer.from(piece))
   return { printed, meta: { idempotentReplayed: true, requestId } }
 }

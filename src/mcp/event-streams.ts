@@ -59,53 +59,53 @@ const defaultEvents: StreamEvents = {
 const retryAfterSeconds = 60
 
 export function createEventStreams(limits: EventStreamLimits): EventStreams {
-  const held = createHeldStreams(limits)
+  const openStreams = createOpenStreams(limits)
   return {
     open: ({ accountId }, client, { signal, events = defaultEvents }) => {
       if (client.sessionId !== undefined) {
         // The previous stream of a client that reconnects may still be open.
-        const own = of(client, held.of(accountId))
+        const own = of(client, openStreams.of(accountId))
         const tooMany = own.length + 1 - limits.eventStreamsPerSessionMax
         for (const { end } of own.slice(0, Math.max(0, tooMany))) end()
       }
-      held.admit(accountId, client.keyId)
+      openStreams.admit(accountId, client.keyId)
       const { promise: over, resolve } = Promise.withResolvers<Buffer | undefined>()
       const line = openLine(events.opening)
       const end = (last?: Buffer) => {
-        held.remove(accountId, stream)
+        openStreams.remove(accountId, stream)
         resolve(last)
       }
       const stream: Stream = { client, events, write: line.write, end }
       // Count the stream before its first byte is sent, so that concurrent requests cannot exceed a limit.
-      held.add(accountId, stream)
+      openStreams.add(accountId, stream)
       if (signal.aborted) end()
       else signal.addEventListener('abort', () => end(), { once: true })
       const write = (sink: EventSink) => {
         line.connect(sink)
         return over
       }
-      return { status: 200, held: true, events: write }
+      return { status: 200, staysOpen: true, events: write }
     },
     isHeard: (accountId) =>
-      held
+      openStreams
         .of(accountId)
         .values()
         .some(({ events }) => events.receivesCalls),
     publish: (accountId, message, isWanted) => {
       const event = eventOf(message)
-      for (const { client, events, write } of held.of(accountId)) {
+      for (const { client, events, write } of openStreams.of(accountId)) {
         if (events.receivesCalls && isWanted(client)) write(event)
       }
     },
     announceToolsChanged: () => {
-      for (const { events, write } of held.all()) write(events.toolsChanged)
+      for (const { events, write } of openStreams.all()) write(events.toolsChanged)
     },
     endSession: (client) => {
-      for (const { end } of of(client, held.all())) end()
+      for (const { end } of of(client, openStreams.all())) end()
     },
     close: () => {
-      held.close()
-      for (const { events, end } of held.all()) end(events.closing)
+      openStreams.close()
+      for (const { events, end } of openStreams.all()) end(events.closing)
     },
   }
 }
@@ -113,7 +113,7 @@ export function createEventStreams(limits: EventStreamLimits): EventStreams {
 const noStreams: ReadonlySet<Stream> = new Set()
 
 /** The open streams by account, within the limits. */
-function createHeldStreams(limits: EventStreamLimits) {
+function createOpenStreams(limits: EventStreamLimits) {
   const byAccount = new Map<string, Set<Stream>>()
   let count = 0
   let isClosed = false

@@ -1,7 +1,7 @@
 import type { CallContext } from '../core/caller.ts'
 import type { ConnectionLog } from '../core/connection-log.ts'
 import type { GatewayError } from '../core/error.ts'
-import type { ClaimKey } from '../core/recall/idempotency.ts'
+import type { ClaimKey } from '../core/repeats/idempotency.ts'
 import type { CountRefused } from '../core/limits.ts'
 import type { Tracing } from '../core/trace.ts'
 import type { Operations } from '../http/contract-router.ts'
@@ -29,7 +29,7 @@ import {
 import type { ToolsInForce } from './tool.ts'
 
 type McpId = 'postMcp' | 'getMcp' | 'deleteMcp'
-type Options = {
+type ToolServerOptions = {
   config: {
     baseUrl: string | undefined
     limits: PostLimits & EventStreamLimits & SessionLimits & { toolProgressIntervalMs: number }
@@ -75,7 +75,7 @@ export type ToolServer = {
 }
 
 /** The tool server: the gateway's own Streamable HTTP transport around SDK servers (docs/tool-protocol.md#sdk). */
-export function createToolServer(options: Options): ToolServer {
+export function createToolServer(options: ToolServerOptions): ToolServer {
   const { config, inForce, allowsOrigin, otherProcesses } = options
   const { connectionLog: log, countRefused } = options
   const { limits } = config

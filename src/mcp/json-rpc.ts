@@ -42,8 +42,8 @@ export function readMessages(body: Buffer): Messages {
   return { isBatch: true, messages: value.map(readMessage) }
 }
 
-function readMessage(given: unknown): Message {
-  const value = withoutEmpty(given)
+function readMessage(parsed: unknown): Message {
+  const value = withoutEmpty(parsed)
   if (schemaChecks.JsonRpcRequest(value)) {
     const { id, method, params } = value
     return { kind: 'request', id, method, params: readParams(params ?? {}) }
@@ -85,12 +85,12 @@ function withoutNullId(value: unknown): unknown {
 }
 
 /** Removes members that are null, which a request treats as absent (docs/behaviour.md#errors). */
-export function withoutNulls(given: object): Params {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
+export function withoutNulls(members: object): Params {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
 }
 
-function readParams(given: object): Params {
-  const params = withoutNulls(given)
+function readParams(members: object): Params {
+  const params = withoutNulls(members)
   const { _meta: meta } = params
   return isObject(meta) ? { ...params, _meta: withoutNulls(meta) } : params
 }

@@ -38,8 +38,8 @@ export const revisionHeader = 'mcp-protocol-version'
 export const revisionMember = 'io.modelcontextprotocol/protocolVersion'
 
 /** The requested revision if supported, else `protocolVersion` (docs/tool-protocol.md#revisions). */
-export function negotiate(asked: unknown): string {
-  return schemaChecks.LegacyRevision(asked) ? asked : protocolVersion
+export function negotiate(revision: unknown): string {
+  return schemaChecks.LegacyRevision(revision) ? revision : protocolVersion
 }
 
 /** The distinct values of a header: clients and proxies may repeat a header, and Node joins the values. */

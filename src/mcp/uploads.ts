@@ -29,7 +29,7 @@ export type Uploads = {
    */
   save(name: string, picture: Picture, accountId: string): Promise<string>
   /** The bytes of a picture that was saved for the caller, by its handle. Throws a GatewayError. */
-  read(handle: NamedAddress, call: Pick<CallContext, 'caller' | 'hold'>): Promise<Buffer>
+  read(handle: NamedAddress, call: Pick<CallContext, 'caller' | 'memory'>): Promise<Buffer>
 }
 
 type Limits = { uploadFilesMax: number; uploadBytesMax: number }
@@ -82,7 +82,7 @@ export function createUploads(
         return `Not saved: ${reasonOf(error)}`
       }
     },
-    read: async ({ address, param }, { caller, hold }) => {
+    read: async ({ address, param }, { caller, memory }) => {
       await checkPlace()
       const file = await openSaved(folder, { handle: address, accountId: caller.accountId }, sealOf)
       if (file === undefined) throw notSaved(param)
@@ -93,7 +93,7 @@ export function createUploads(
           throw new GatewayError('request_too_large', text, { param })
         }
         // Memory for the bytes, their base64, and the request to the provider.
-        assertTaken(hold.takeMore(size * 4))
+        assertTaken(memory.takeMore(size * 4))
         return await file.readFile()
       } finally {
         await file.close()
@@ -171,12 +171,12 @@ type Count = { files: number; bytes: number }
  */
 function createLimitedSave(folder: string, limits: Limits, monotonic: () => number) {
   const { uploadFilesMax, uploadBytesMax } = limits
-  let held: Count | undefined
+  let stored: Count | undefined
   let countedAt = 0
   const count = async (): Promise<Count> => {
     const counted = await countFiles(folder, uploadFilesMax)
     countedAt = monotonic()
-    held = counted
+    stored = counted
     return counted
   }
   const complaint = ({ files, bytes }: Count, added: number): string | undefined => {
@@ -185,7 +185,7 @@ function createLimitedSave(folder: string, limits: Limits, monotonic: () => numb
     return `it may have at most ${uploadBytesMax} bytes (upload_bytes_max)`
   }
   const save = async (name: SplitName, bytes: Buffer): Promise<Saved> => {
-    let now = held ?? (await count())
+    let now = stored ?? (await count())
     const mayHaveChanged = monotonic() - countedAt >= countAgainMs
     if (complaint(now, bytes.length) !== undefined && mayHaveChanged) now = await count()
     const why = complaint(now, bytes.length)
@@ -193,7 +193,7 @@ function createLimitedSave(folder: string, limits: Limits, monotonic: () => numb
       throw new Error(`the upload folder is full: ${why}. Its operator has to remove files.`)
     }
     const saved = await write(folder, name, bytes)
-    held = { files: now.files + 1, bytes: now.bytes + bytes.length }
+    stored = { files: now.files + 1, bytes: now.bytes + bytes.length }
     return saved
   }
   // Errors are ignored here: the first save counts again, and fails if the folder cannot be read.

@@ -51,8 +51,8 @@ export function createClientDocuments(options: Options): ClientDocuments {
       fetches.begin(origin)
       try {
         const signal = init?.signal ?? AbortSignal.timeout(timeoutMs)
-        const given: unknown = JSON.parse(await fetchPublic(url, { bytesMax, signal }))
-        return Response.json(isDocument(given, url) ? documentOf(given) : given)
+        const document: unknown = JSON.parse(await fetchPublic(url, { bytesMax, signal }))
+        return Response.json(isDocument(document, url) ? documentOf(document) : document)
       } catch (error) {
         // Failures are cached: one request may fetch a document twice, and a caller may repeat the request.
         if (error instanceof Error) failed.set(url, error)
@@ -88,17 +88,17 @@ function createFetches({
 
 type ClientDocument = { client_id: string } & Record<string, unknown>
 
-function isDocument(given: unknown, url: string): given is ClientDocument {
+function isDocument(value: unknown, url: string): value is ClientDocument {
   return (
-    typeof given === 'object' &&
-    given !== null &&
-    'client_id' in given &&
-    new URL(String(given.client_id)).href === url
+    typeof value === 'object' &&
+    value !== null &&
+    'client_id' in value &&
+    new URL(String(value.client_id)).href === url
   )
 }
 
-function documentOf(given: ClientDocument): object {
+function documentOf(document: ClientDocument): object {
   // The default is `none`, since a client that publishes a document has no secret.
-  const { token_endpoint_auth_method: method = 'none', client_id: id } = given
-  return { ...clientMetadata({ ...given, token_endpoint_auth_method: method }), client_id: id }
+  const { token_endpoint_auth_method: method = 'none', client_id: id } = document
+  return { ...clientMetadata({ ...document, token_endpoint_auth_method: method }), client_id: id }
 }

@@ -17,11 +17,11 @@ const aboutClient = ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri'] as const
  * request grants and scopes that are not supported (docs/oauth.md#what-clients-say).
  * Throws an OAuthRefusal.
  */
-export function clientMetadata(given: unknown): ClientMetadata {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+export function clientMetadata(value: unknown): ClientMetadata {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid('The body must be a JSON object with the metadata of the client.')
   }
-  const metadata = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
+  const metadata = Object.fromEntries(Object.entries(value).filter(([, value]) => value !== null))
   const { redirect_uris: redirects, token_endpoint_auth_method: method } = metadata
   if (!Array.isArray(redirects) || redirects.length === 0) {
     throw new OAuthRefusal(
@@ -52,22 +52,22 @@ export function clientMetadata(given: unknown): ClientMetadata {
   }
 }
 
-function grantsOf(given: unknown): string[] {
-  if (given === undefined) return offeredGrants
-  if (!Array.isArray(given)) throw invalid("'grant_types' must be a list.")
-  const offered = offeredGrants.filter((grant) => given.includes(grant))
+function grantsOf(value: unknown): string[] {
+  if (value === undefined) return offeredGrants
+  if (!Array.isArray(value)) throw invalid("'grant_types' must be a list.")
+  const offered = offeredGrants.filter((grant) => value.includes(grant))
   if (offered.includes('authorization_code')) return offered
   throw invalid(
-    given.includes('client_credentials')
+    value.includes('client_credentials')
       ? "Clients with the grant 'client_credentials' cannot register themselves. An administrator of an account creates them."
       : "None of the 'grant_types' is supported. Send authorization_code, with or without refresh_token.",
   )
 }
 
 /** A name to show to people. */
-function nameOf(given: unknown): { client_name?: string } {
-  if (given === undefined) return {}
-  const name = plainLine(textOf(given, 'client_name'), nameLengthMax)
+function nameOf(value: unknown): { client_name?: string } {
+  if (value === undefined) return {}
+  const name = plainLine(textOf(value, 'client_name'), nameLengthMax)
   return name === '' ? {} : { client_name: name }
 }
 
@@ -85,9 +85,9 @@ function addressesOf(metadata: Record<string, unknown>): Partial<ClientMetadata>
   return Object.fromEntries(addresses)
 }
 
-function contactsOf(given: unknown): { contacts?: string[] } {
-  if (!Array.isArray(given)) return {}
-  const contacts = given.filter(
+function contactsOf(value: unknown): { contacts?: string[] } {
+  if (!Array.isArray(value)) return {}
+  const contacts = value.filter(
     (one): one is string =>
       typeof one === 'string' && /^[\w.+-]{1,64}@[\w-]+(\.[\w-]+)*$/.test(one),
   )
@@ -100,8 +100,8 @@ function keysOf({ jwks, jwks_uri: address }: Record<string, unknown>): Partial<C
   return address === undefined ? {} : { jwks_uri: textOf(address, 'jwks_uri') }
 }
 
-function textOf(given: unknown, member: string): string {
-  if (typeof given === 'string') return given
+function textOf(value: unknown, member: string): string {
+  if (typeof value === 'string') return value
   throw invalid(`'${member}' must be a string.`)
 }
 

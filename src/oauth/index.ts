@@ -97,11 +97,11 @@ export function createOAuthServer(options: Options): OAuthServer {
       json: make(publicOrigin(request), rules),
     })
   }
-  const serve = async (call: Call, asked: OidcRequest) => {
+  const serve = async (call: Call, oidcRequest: OidcRequest) => {
     const { serveOidc, providerAt, senderStore } = await loaded()
     const provider = await providerAt(publicOrigin(call.request))
     const origin = originOf(call.addressOf(call.request))
-    await senderStore.run(origin, () => serveOidc(provider, call, asked))
+    await senderStore.run(origin, () => serveOidc(provider, call, oidcRequest))
     return undefined
   }
   const authorize = (call: Call, query: string) => {
@@ -201,17 +201,17 @@ const originsMax = 8
 /** Serves the forms of clients, and counts attempts with a client secret. */
 function clientForms(
   attempts: Options['clientAttempts'],
-  serve: (call: Call, asked: OidcRequest) => Promise<undefined>,
+  serve: (call: Call, oidcRequest: OidcRequest) => Promise<undefined>,
 ) {
-  return async (call: Call, path: string, given: URLSearchParams) => {
-    const clientId = clientWithSecret(call.request, given)
-    const asked: OidcRequest = { method: 'POST', path, body: form(String(given)) }
-    if (clientId === undefined) return serve(call, asked)
+  return async (call: Call, path: string, original: URLSearchParams) => {
+    const clientId = clientWithSecret(call.request, original)
+    const oidcRequest: OidcRequest = { method: 'POST', path, body: form(String(original)) }
+    if (clientId === undefined) return serve(call, oidcRequest)
     const origin = originOf(call.addressOf(call.request))
     const tried = await attempts.begin({ origin, clientId })
     let isClient: boolean | undefined
     try {
-      await serve(call, asked)
+      await serve(call, oidcRequest)
       const { statusCode } = call.response
       // Other errors may occur before the secret is checked.
       if (statusCode === 200 || statusCode === 401) isClient = statusCode === 200

@@ -17,7 +17,7 @@ export type PageCall = {
 }
 
 /** A client's request for consent; its strings come from the client and must be escaped. */
-export type AskedConsent = {
+export type ConsentRequest = {
   uid: string
   client: {
     id: string
@@ -37,7 +37,7 @@ export type AskedConsent = {
 /** Reads a client's request for consent and completes it with a person's decision. */
 export type Interactions = {
   /** Reads the request. Throws `not_found` for a sign-in that has expired or belongs to another browser. */
-  look(call: PageCall): Promise<AskedConsent>
+  look(call: PageCall): Promise<ConsentRequest>
   /** Grants tokens of the key with this id. Returns the address of the redirect. */
   approve(call: PageCall, grantId: string): Promise<string>
   /**

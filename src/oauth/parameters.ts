@@ -15,8 +15,11 @@ export function isReserved(scope: string): boolean {
  * Corrects the parameters of an authorization request: sets a scope, normalizes the resource to the
  * tool server's address, and removes the parameters of ID tokens (docs/oauth.md#what-clients-say).
  */
-export function authorizationParameters(given: URLSearchParams, origin: string): URLSearchParams {
-  const corrected = withResource(given, origin)
+export function authorizationParameters(
+  parameters: URLSearchParams,
+  origin: string,
+): URLSearchParams {
+  const corrected = withResource(parameters, origin)
   for (const name of ofIdTokens) corrected.delete(name)
   const prompts = (corrected.get('prompt') ?? '').split(' ').filter((one) => knownPrompts.has(one))
   if (prompts.length === 0) corrected.delete('prompt')
@@ -31,16 +34,16 @@ export function authorizationParameters(given: URLSearchParams, origin: string):
  */
 function keepOwnScopes(corrected: URLSearchParams, kept: (scope: string) => boolean): void {
   if (corrected.getAll('scope').length > 1) return
-  const asked = (corrected.get('scope') ?? '').split(' ')
-  corrected.set('scope', [toolScope, ...asked.filter(kept)].join(' '))
+  const scopes = (corrected.get('scope') ?? '').split(' ')
+  corrected.set('scope', [toolScope, ...scopes.filter(kept)].join(' '))
 }
 
 /**
  * Corrects the parameters of a token request. Throws `invalid_target` for another resource,
  * before its code or refresh token is consumed.
  */
-export function tokenParameters(given: URLSearchParams, origin: string): URLSearchParams {
-  const corrected = withResource(given, origin)
+export function tokenParameters(parameters: URLSearchParams, origin: string): URLSearchParams {
+  const corrected = withResource(parameters, origin)
   if (corrected.getAll('resource').some((one) => one !== resourceAt(origin))) {
     throw new OAuthRefusal('invalid_target', `'resource' must be ${resourceAt(origin)}.`)
   }
@@ -51,9 +54,9 @@ export function tokenParameters(given: URLSearchParams, origin: string): URLSear
   return corrected
 }
 
-function withResource(given: URLSearchParams, origin: string): URLSearchParams {
+function withResource(parameters: URLSearchParams, origin: string): URLSearchParams {
   const corrected = new URLSearchParams()
-  for (const [name, value] of given) {
+  for (const [name, value] of parameters) {
     corrected.append(
       name,
       name === 'resource' && isOurs(value, origin) ? resourceAt(origin) : value,

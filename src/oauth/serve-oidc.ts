@@ -21,10 +21,10 @@ export type OidcRequest = {
 export async function serveOidc(
   provider: Provider,
   { request, response, requestId }: Received,
-  asked: OidcRequest,
+  oidcRequest: OidcRequest,
 ): Promise<void> {
   response.setHeader('x-request-id', requestId)
-  await provider.callback()(requestFor(provider, request, asked), response)
+  await provider.callback()(requestFor(provider, request, oidcRequest), response)
   if (!response.writableFinished && !response.destroyed) {
     await finished(response).catch(() => undefined)
   }
@@ -68,10 +68,10 @@ export function requestFor(
 }
 
 /** The cookies of a pending sign-in; oidc-provider's own session is dropped. */
-function cookiesFor(given = ''): string {
+function cookiesFor(header = ''): string {
   const { interaction, resume } = cookieNames
   const kept = new Set([interaction, resume].flatMap((name) => [name, `${name}.sig`]))
-  return given
+  return header
     .split(';')
     .map((pair) => pair.trim())
     .filter((pair) => kept.has(pair.split('=', 1)[0]!))

@@ -97,8 +97,8 @@ export function dashboardAssets(): Readonly<Record<string, StaticFile>> {
 }
 
 /** An entry of Vite's manifest, which lists the built files by source file. */
-type Made = { file: string; css?: string[]; imports?: string[] }
-type Manifest = Readonly<Record<string, Made>>
+type ManifestEntry = { file: string; css?: string[]; imports?: string[] }
+type Manifest = Readonly<Record<string, ManifestEntry>>
 
 const source = /^src\/pages\/([\w-]+)\/index\.tsx$/
 

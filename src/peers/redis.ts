@@ -50,7 +50,7 @@ export async function openRedis({ url, keyPrefix, limits, events }: RedisOptions
   const subscriptions = createSubscriptions(`${keyPrefix}${address.database}:`)
   const reportRefusal = createRefusals(events, place)
   const state = createState(place, events)
-  const keeper = keepConnected({
+  const connection = keepConnected({
     state,
     pingIntervalMs: limits.redisPingIntervalMs,
     connect: (onBroken) =>
@@ -83,7 +83,7 @@ export async function openRedis({ url, keyPrefix, limits, events }: RedisOptions
     }
   }
 
-  await keeper.start((trouble) => {
+  await connection.start((trouble) => {
     if (trouble.isRefusal) throw refusal(place, trouble)
   })
   return {
@@ -99,18 +99,18 @@ export async function openRedis({ url, keyPrefix, limits, events }: RedisOptions
     /** Subscribes to a channel for good; resubscribes after a reconnect. */
     subscribe: (channel: string, listener: (message: string) => void) =>
       subscriptions.add(channel, listener, state.link()),
-    close: keeper.close,
+    close: connection.close,
   }
 }
 
-type KeeperParts = {
+type ConnectionParts = {
   state: ReturnType<typeof createState>
   pingIntervalMs: number
   connect: (onBroken: (link: RedisLink, error: Error) => void) => Promise<RedisLink>
 }
 
 /** Pings the server and replaces broken links, until `close` is called. */
-function keepConnected({ state, pingIntervalMs, connect }: KeeperParts) {
+function keepConnected({ state, pingIntervalMs, connect }: ConnectionParts) {
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
 

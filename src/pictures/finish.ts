@@ -2,7 +2,7 @@ import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
 import { createQueue, type Queue } from '../bytes/queue.ts'
 import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
-import { given } from '../core/given.ts'
+import { prune } from '../core/prune.ts'
 import { readPicture } from '../core/image/picture.ts'
 import type {
   Conversion,
@@ -105,7 +105,7 @@ export function createConversion(pixelQueue: Queue, bytesMax: number): Conversio
 }
 
 function shapeAfter(from: Shape, plan: ImagePlan): Shape {
-  const { width, height } = plan.targetPixels ?? plan.askedPixels ?? from
+  const { width, height } = plan.targetPixels ?? plan.requestedPixels ?? from
   return { width, height, format: plan.targetFormat ?? from.format }
 }
 
@@ -131,17 +131,17 @@ export function createDecoder(pixelQueue: Queue): DecodesPicture {
 }
 
 async function convert(picture: Picture, plan: ImagePlan): Promise<Picture> {
-  const { targetPixels, askedPixels, compression } = plan
+  const { targetPixels, requestedPixels, compression } = plan
   const { width, height, format } = shapeAfter(picture, plan)
   const sharp = await loadSharp()
   const { base64 } = completed(picture) ?? picture
   const image = sharp(decodeBase64(base64)).autoOrient().keepMetadata()
-  if (targetPixels ?? askedPixels) image.resize(width, height, { fit: 'cover' })
+  if (targetPixels ?? requestedPixels) image.resize(width, height, { fit: 'cover' })
   const quality = compression === undefined ? {} : { quality: Math.max(1, compression) }
   if (format === 'png') image.png()
   else if (format === 'jpeg') image.flatten({ background: '#ffffff' }).jpeg(quality)
   else image.webp({ ...quality, effort: width * height > easyPixelsMax ? 2 : 4 })
   const bytes = await image.toBuffer()
   const { revisedPrompt } = picture
-  return { ...readPicture(encodeBase64([bytes]))!, ...given({ revisedPrompt }) }
+  return { ...readPicture(encodeBase64([bytes]))!, ...prune({ revisedPrompt }) }
 }

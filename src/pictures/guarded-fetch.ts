@@ -34,7 +34,7 @@ export type PublicNet = {
   idleTimeoutMs?: number
   totalTimeoutMs?: number
 }
-type Options = PublicNet & {
+type FetchOptions = PublicNet & {
   redirectsMax: number
   connectionsMax: number
 }
@@ -51,7 +51,7 @@ type FetchLimits = { bytesMax: number; signal: AbortSignal; accept?: string }
 
 export type GuardedFetch = ReturnType<typeof createGuardedFetch>
 
-export function createGuardedFetch(options: Options) {
+export function createGuardedFetch(options: FetchOptions) {
   const agent = guardedAgent(options)
   const port = options.port ?? 443
   return {
@@ -133,7 +133,7 @@ function drop(body: Readable): void {
   body.destroy()
 }
 
-function guardedAgent(options: Options): Agent {
+function guardedAgent(options: FetchOptions): Agent {
   const { idleTimeoutMs = idleStandardMs, connectTimeoutMs = connectStandardMs } = options
   return new Agent({
     connections: options.connectionsMax,

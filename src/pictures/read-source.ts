@@ -21,7 +21,7 @@ export function createReadSources(
   { fetch }: Pick<GuardedFetch, 'fetch'>,
   decodes: DecodesPicture,
 ): ReadSources {
-  return async (addresses, { signal, hold, takesHeic = false }, texts = noTexts) => {
+  return async (addresses, { signal, memory, takesHeic = false }, texts = noTexts) => {
     let left = allBytesMax
     const spend = (bytes: number, param: string) => {
       left -= bytes
@@ -35,7 +35,7 @@ export function createReadSources(
       const encoder = createBase64Encoder()
       const push = (piece: Buffer) => {
         spend(piece.length, param)
-        assertTaken(hold.take(encodedBytes(piece)))
+        assertTaken(memory.take(encodedBytes(piece)))
         encoder.push(piece)
       }
       try {

@@ -77,15 +77,15 @@ function taking(db: Kysely<Tables>) {
         .where('key_digest', '=', digest)
         .executeTakeFirst(),
     /** Replaces the row that was found; false if another request has replaced it first. */
-    takeOver: async (row: Row, found: Row): Promise<boolean> => {
+    takeOver: async (row: Row, answer: Row): Promise<boolean> => {
       const { numUpdatedRows } = await db
         .updateTable('idempotent_answers')
         .set(row)
         .where('key_digest', '=', row.key_digest)
-        .where('id', '=', found.id)
+        .where('id', '=', answer.id)
         .executeTakeFirst()
       if (numUpdatedRows === 0n) return false
-      await db.deleteFrom('idempotent_answer_pieces').where('answer_id', '=', found.id).execute()
+      await db.deleteFrom('idempotent_answer_pieces').where('answer_id', '=', answer.id).execute()
       return true
     },
   }
@@ -159,19 +159,19 @@ const accountShare = 0.5
 
 /** Counts bytes on top of the store's last count; an account may use half of the limit. */
 export function createStoredAnswerBytes(bytesMax: () => number) {
-  const held = new Map<string, number>()
+  const bytesByAccount = new Map<string, number>()
   let total = 0
   const add = (accountId: string, bytes: number) => {
-    const now = (held.get(accountId) ?? 0) + bytes
+    const now = (bytesByAccount.get(accountId) ?? 0) + bytes
     total += bytes
-    if (now > 0) held.set(accountId, now)
-    else held.delete(accountId)
+    if (now > 0) bytesByAccount.set(accountId, now)
+    else bytesByAccount.delete(accountId)
   }
   return {
     /** Whether the limit of the account or of the process is reached; undefined if neither is. */
     refusal: (accountId: string): 'account' | 'process' | undefined => {
       if (total + rowBytes > bytesMax()) return 'process'
-      const own = held.get(accountId) ?? 0
+      const own = bytesByAccount.get(accountId) ?? 0
       return own + rowBytes > bytesMax() * accountShare ? 'account' : undefined
     },
     /** Counts a new row. */
@@ -182,7 +182,7 @@ export function createStoredAnswerBytes(bytesMax: () => number) {
     give: (accountId: string, bytes: number) => add(accountId, -bytes - rowBytes),
     /** Replaces the counts by the counts of the store, which include the rows of other processes. */
     count: (kept: Awaited<ReturnType<AnswerStore['bytesByAccount']>>): void => {
-      held.clear()
+      bytesByAccount.clear()
       total = 0
       for (const { accountId, bytes, answers } of kept) add(accountId, bytes + answers * rowBytes)
     },

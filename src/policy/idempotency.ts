@@ -4,7 +4,7 @@ import type { Caller } from '../core/caller.ts'
 import { clocksDifferMaxMs } from '../core/time.ts'
 import { GatewayError, assertTaken } from '../core/error.ts'
 import { repeatHeader } from '../core/failure.ts'
-import type { Claim, Claimed, ClaimKey, KeyedRequest } from '../core/recall/idempotency.ts'
+import type { Claim, Claimed, ClaimKey, KeyedRequest } from '../core/repeats/idempotency.ts'
 import { hasEnded, processName } from '../storage/process-name.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { IdempotentAnswersTable } from '../storage/tables.ts'
@@ -91,7 +91,7 @@ export function createIdempotency(options: Options) {
 async function claimKey(request: KeyedRequest, parts: Parts): Promise<Claimed> {
   const { store, answerStore, storedBytes, running } = parts
   const { requestId, caller } = request
-  store.assertKeeps()
+  store.assertWritable()
   const refusal = storedBytes.refusal(caller.accountId)
   if (refusal !== undefined) throw full(refusal)
   const row = rowOf(request, parts)
@@ -105,7 +105,7 @@ async function claimKey(request: KeyedRequest, parts: Parts): Promise<Claimed> {
       const next = judge(found, request, parts)
       if (next === 'answer') {
         running.delete(requestId)
-        return { kept: await answerOf(found, request, parts) }
+        return { stored: await answerOf(found, request, parts) }
       }
       if (await answerStore.takeOver(row, found)) {
         storedBytes.give(found.account_id, found.body_bytes)
@@ -180,11 +180,11 @@ function assertSame(row: Row, { operation, fingerprint, caller }: KeyedRequest):
   }
 }
 
-async function answerOf(row: Row, { hold }: KeyedRequest, { answerStore }: Parts) {
-  assertTaken(hold.take(row.body_bytes))
+async function answerOf(row: Row, { memory }: KeyedRequest, { answerStore }: Parts) {
+  assertTaken(memory.take(row.body_bytes))
   const body = await answerStore.pieces(row)
   if (body === undefined) throw lost(row)
-  // `keep` wrote the headers as JSON.
+  // `store` wrote the headers as JSON.
   const headers = JSON.parse(row.headers ?? '{}') as Record<string, string>
   return { status: row.http_status, headers, body, requestId: row.id }
 }
@@ -200,7 +200,7 @@ function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
     running.delete(id)
   }
   const lose = async () => void (await answerStore.finish(row, { state: 'lost' }))
-  const keep: Claim['keep'] = (answer, isUnknown = false) =>
+  const store: Claim['store'] = (answer, isUnknown = false) =>
     end(async () => {
       const body = answer.body.map((piece) =>
         typeof piece === 'string' ? Buffer.from(piece) : piece,
@@ -225,7 +225,7 @@ function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
       await answerStore.remove(row)
       freed.delete(id)
     })
-  return { claim: { isRepeat, vendorKey, bytesMax, keep, lose: () => end(lose), free } }
+  return { claim: { isRepeat, vendorKey, bytesMax, store, lose: () => end(lose), free } }
 }
 
 const retryAfterSecondsMax = 30

@@ -1,19 +1,19 @@
 import { LRUCache } from 'lru-cache'
-import { cacheEntryBytesMax, type CachedAnswer } from '../core/recall/cached-answer.ts'
+import { cacheEntryBytesMax, type CachedAnswer } from '../core/repeats/cached-answer.ts'
 import { piecesLength, type Pieces } from '../bytes/pieces.ts'
 import { extractBuffers, restoreBuffers } from './result-bytes.ts'
 import type { SharedCache } from './redis-cache/redis-cache.ts'
 
 export type ResponseCache = {
   /** Reads the cache of this process. */
-  recall(key: string): CachedAnswer | undefined
+  readCache(key: string): CachedAnswer | undefined
   /** Reads the shared cache; absent if there is none. */
-  recallShared?: (key: string) => Promise<CachedAnswer | undefined>
+  readSharedCache?: (key: string) => Promise<CachedAnswer | undefined>
   /**
    * Stores an answer unless it is too large; `ttlMs` overrides the configured lifetime. Resolves with whether
    * the shared cache stored the answer; undefined if the answer was not sent to it.
    */
-  remember(
+  writeCache(
     key: string,
     answer: CachedAnswer,
     ttlMs: number | undefined,
@@ -45,7 +45,7 @@ export function createResponseCache(options: Options): ResponseCache {
     maxSize,
     dispose: ({ stored }) => stored && memory.release(stored),
   })
-  const keep = (key: string, answer: CachedAnswer, endsAt: number) => {
+  const insert = (key: string, answer: CachedAnswer, endsAt: number) => {
     const pieces: Buffer[] = []
     const result = answer.bytes < blockBytes ? undefined : extractBuffers(answer.result, pieces)
     const isLarge = piecesLength(pieces) >= blockBytes
@@ -57,16 +57,16 @@ export function createResponseCache(options: Options): ResponseCache {
       : { answer, stored: undefined, endsAt }
     entries.set(key, entry, { size })
   }
-  const recallFrom = (cache: SharedCache) => async (key: string) => {
+  const readFrom = (cache: SharedCache) => async (key: string) => {
     const entry = await cache.get(key)
     if (entry === undefined || entry.leftMs <= 0) return undefined
     // The process that wrote the entry may have other settings: the lifetime set here is the upper limit.
     const leftMs = Math.min(entry.leftMs, standardTtlMs())
-    keep(key, entry.answer, monotonic() + leftMs)
+    insert(key, entry.answer, monotonic() + leftMs)
     return entry.answer
   }
   return {
-    recall: (key) => {
+    readCache: (key) => {
       const entry = entries.get(key)
       if (entry === undefined) return undefined
       if (entry.endsAt < monotonic()) return void entries.delete(key)
@@ -74,11 +74,11 @@ export function createResponseCache(options: Options): ResponseCache {
       if (stored === undefined) return answer
       return { ...answer, result: restoreBuffers(answer.result, memory.read(stored)) }
     },
-    ...(shared === undefined ? {} : { recallShared: recallFrom(shared) }),
-    remember: (key, answer, ttlOverrideMs) => {
+    ...(shared === undefined ? {} : { readSharedCache: readFrom(shared) }),
+    writeCache: (key, answer, ttlOverrideMs) => {
       const ttlMs = ttlOverrideMs ?? standardTtlMs()
       if (ttlMs <= 0 || answer.bytes > cacheEntryBytesMax) return undefined
-      keep(key, answer, monotonic() + ttlMs)
+      insert(key, answer, monotonic() + ttlMs)
       return shared?.set(key, answer, ttlMs)
     },
   }

@@ -47,7 +47,7 @@ function byModel<One extends Target>(routes: readonly One[]): One[][] {
   return groups
 }
 
-type Options = {
+type HealthOptions = {
   limits: () => { circuitFailuresMax: number }
   monotonic: () => number
 }
@@ -71,7 +71,7 @@ export type Health = RouteHealth & {
  * A circuit breaker for each route that fails. It opens after several failures in a row, and at once if the
  * provider rejects the API key or the rate; a successful call closes it.
  */
-export function createRouteHealth({ limits, monotonic }: Options): Health {
+export function createRouteHealth({ limits, monotonic }: HealthOptions): Health {
   const circuits = new LRUCache<string, Circuit>({ max: circuitsMax })
   const closed = () =>
     createCircuit({

@@ -11,7 +11,7 @@ import { createWorkerMetrics } from '../telemetry/worker-metrics.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
 import type { ToPrimary, ToWorker } from './worker.ts'
 
-type Options = {
+type PrimaryOptions = {
   settings: Loaded
   /** The file that a worker runs. */
   program: string
@@ -28,7 +28,12 @@ const spareMs = 2000
  * serves no requests. Throws a StartError if Redis is not configured or the port is in use, and a
  * StoreError if another gateway uses DATA_DIR.
  */
-export async function runPrimary({ settings, program, exit, print }: Options): Promise<void> {
+export async function runPrimary({
+  settings,
+  program,
+  exit,
+  print,
+}: PrimaryOptions): Promise<void> {
   const { config, secrets } = settings
   const count = workerCount(config)
   if (secrets.redisUrl === undefined) throw new StartError(withoutRedis(count))

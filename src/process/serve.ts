@@ -111,7 +111,7 @@ function collection(): Pick<AssembleOptions, 'collector'> {
   }
 }
 
-type Options = {
+type WelcomeOptions = {
   baseUrl: string
   /** Set only at the first start, since keys are stored as hashes. */
   testKey: string | undefined
@@ -123,7 +123,7 @@ type Options = {
 }
 
 /** The text printed after the start: addresses, warnings and a command to paste. */
-function welcome({ baseUrl, testKey, setUp, ...rest }: Options): string {
+function welcome({ baseUrl, testKey, setUp, ...rest }: WelcomeOptions): string {
   const { providerIds, doubts } = rest
   const providers =
     providerIds.length > 0

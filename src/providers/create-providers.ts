@@ -3,7 +3,7 @@ import type { ChatRequest } from '../core/chat/chat.ts'
 import type { ReadSources } from '../core/image/image.ts'
 import type { Target } from '../core/model.ts'
 import type { Provider } from '../core/route.ts'
-import type { Peer } from '../core/trace.ts'
+import type { ProviderServer } from '../core/trace.ts'
 import { vendorOf } from './index.ts'
 import { writeChat } from './openai-compatible/chat-request.ts'
 import { plainDialect, plainEmbeddings } from './openai-compatible/dialect.ts'
@@ -137,7 +137,7 @@ function build(config: EndpointConfig, context: BuildContext) {
   const provider = {
     ...buildProvider(config, endpoint),
     hasSpareKey,
-    peer: peerOf(vendor?.traceName ?? id, baseUrl),
+    peer: serverOf(vendor?.traceName ?? id, baseUrl),
     ...(vendor && {
       listModels: modelLister(vendor, { dispatch, texts: context.texts }),
     }),
@@ -153,7 +153,7 @@ function secretsIn(keys: ProviderKeys): string[] {
 }
 
 /** Name and address of the provider's server for traces. */
-function peerOf(name: string, baseUrl: string): Peer {
+function serverOf(name: string, baseUrl: string): ProviderServer {
   const { hostname: host, port, protocol } = new URL(baseUrl)
   const standard = protocol === 'https:' ? 443 : 80
   return { name, host, port: port === '' ? standard : Number(port) }

@@ -3,7 +3,7 @@ import type { Vendor } from './vendor.ts'
 
 /** Errors and doubts about the keys of a vendor, one sentence each, without the keys. */
 type KeyFindings = { wrong: readonly string[]; doubtful: readonly string[] }
-type Asked = {
+type VendorKeys = {
   vendor: Vendor
   /** The environment variable that holds the keys. */
   variable: string
@@ -13,9 +13,9 @@ type Asked = {
 }
 
 /** Compares keys with the known prefixes of the vendors' keys, before the keys are used. */
-export function checkKeys(asked: Asked, vendors: readonly Vendor[]): KeyFindings {
-  const { vendor, variable, keys, isOwnAddress } = asked
-  if (vendor.tokenScope !== undefined) return accountFindings(asked)
+export function checkKeys(vendorKeys: VendorKeys, vendors: readonly Vendor[]): KeyFindings {
+  const { vendor, variable, keys, isOwnAddress } = vendorKeys
+  if (vendor.tokenScope !== undefined) return accountFindings(vendorKeys)
   const wrong: string[] = []
   const doubtful: string[] = []
   for (const key of keys) {
@@ -34,7 +34,7 @@ export function checkKeys(asked: Asked, vendors: readonly Vendor[]): KeyFindings
 }
 
 /** Findings about keys that are the JSON of a service account. */
-function accountFindings({ variable, keys }: Asked): KeyFindings {
+function accountFindings({ variable, keys }: VendorKeys): KeyFindings {
   const faults = keys.flatMap((key) => faultOfAccount(key) ?? [])
   return { wrong: faults.map((fault) => `${variable}: ${fault}`), doubtful: [] }
 }

@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import { uncounted } from '../bytes/budget.ts'
+import { uncounted } from '../bytes/memory-budget.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { EndpointConfig } from './create-providers.ts'
 import { vendorOf } from './index.ts'
@@ -43,7 +43,7 @@ export async function testKey(
   const signal = AbortSignal.timeout(timeoutMs)
   const name = vendor?.name ?? id
   try {
-    const turn = { signal, hold: uncounted }
+    const turn = { signal, memory: uncounted }
     return await receive({ dispatch, request, bytesMax }, turn, ({ status }) =>
       wholeReader((bytes) => ({ ...result(id, status, bytes), status })),
     )

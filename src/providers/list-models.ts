@@ -1,4 +1,4 @@
-import { uncounted } from '../bytes/budget.ts'
+import { uncounted } from '../bytes/memory-budget.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { Dispatch, UpstreamRequest } from './transport/dispatch.ts'
 import { parseJson, receive, wholeReader } from './transport/upstream.ts'
@@ -21,7 +21,7 @@ export function modelLister(
 ): (signal: AbortSignal) => Promise<readonly string[]> {
   const request = modelsRequest(listed, timeoutMs)
   return (signal) =>
-    receive({ dispatch, request, bytesMax }, { signal, hold: uncounted }, ({ status }) =>
+    receive({ dispatch, request, bytesMax }, { signal, memory: uncounted }, ({ status }) =>
       wholeReader((bytes) => {
         if (status !== 200)
           throw new ProviderFailure('malformed', 'The provider returned no list of models.')

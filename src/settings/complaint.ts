@@ -93,11 +93,11 @@ export function complaintsAbout(merged: Record<string, unknown>, nameOf: NameOf)
     // The message quotes no part of the address, which contains a password.
     ...(typeof redis === 'string' ? complaintsAboutRedis(redis, nameOf('redis_url')) : []),
     ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads, nameOf('upload_dir')) : []),
-    ...(Array.isArray(proxies) ? proxies : []).flatMap((given: unknown, index) =>
-      complaintsAboutNetwork(given, nameOf('trusted_proxies', String(index))),
+    ...(Array.isArray(proxies) ? proxies : []).flatMap((value: unknown, index) =>
+      complaintsAboutNetwork(value, nameOf('trusted_proxies', String(index))),
     ),
-    ...(Array.isArray(networks) ? networks : []).flatMap((given: unknown, index) =>
-      complaintsAboutNetwork(given, nameOf('private_endpoint_networks', String(index))),
+    ...(Array.isArray(networks) ? networks : []).flatMap((value: unknown, index) =>
+      complaintsAboutNetwork(value, nameOf('private_endpoint_networks', String(index))),
     ),
     ...complaintsAboutTelemetry(merged, nameOf),
   ]
@@ -108,9 +108,9 @@ function complaintsAboutRedis(url: string, name: string): string[] {
   return typeof address === 'string' ? [`${name}: ${address}`] : []
 }
 
-function complaintsAboutNetwork(given: unknown, name: string): string[] {
-  if (typeof given !== 'string' || readNetwork(given) !== undefined) return []
-  return [`${name}: '${given.slice(0, 100)}' is not an IP address or a network such as 10.0.0.0/8.`]
+function complaintsAboutNetwork(value: unknown, name: string): string[] {
+  if (typeof value !== 'string' || readNetwork(value) !== undefined) return []
+  return [`${name}: '${value.slice(0, 100)}' is not an IP address or a network such as 10.0.0.0/8.`]
 }
 
 function complaintsAboutUploads(folder: string, name: string): string[] {

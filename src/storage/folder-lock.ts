@@ -68,7 +68,7 @@ export async function serveFolder({ dataDir, waitMs, onWait }: Serving): Promise
     onWait(`Waiting up to ${waitMs} ms for DATA_DIR ${dataDir}: ${who}.`)
     return undefined
   })
-  if (lock !== undefined) return held(dataDir, 'gateway', lock)
+  if (lock !== undefined) return servedFolder(dataDir, 'gateway', lock)
   const holder = holderOf(dataDir)
   const who = holderText(holder) ?? 'another gateway uses it'
   const remedy =
@@ -90,7 +90,7 @@ export function servedAt(dataDir: string): string | undefined {
 /** Acquires the folder exclusively. Throws a StoreError while another process uses it. */
 export async function changeFolder(dataDir: string, work: Change): Promise<FolderLock> {
   const lock = await lockWithin(othersWaitMs, () => tryLock(dataDir, 'change'))
-  if (lock !== undefined) return held(dataDir, work, lock)
+  if (lock !== undefined) return servedFolder(dataDir, work, lock)
   const idle = tryLock(dataDir, 'serve')
   idle?.release()
   const users = 'a command or a gateway that is stopping has its store open'
@@ -138,7 +138,7 @@ function tryLock(dataDir: string, kind: keyof typeof begins): FolderLock | undef
 }
 
 /** Adds a file to the lock that describes its holder to other processes. */
-function held(dataDir: string, work: Holder['work'], lock: FolderLock): ServedFolder {
+function servedFolder(dataDir: string, work: Holder['work'], lock: FolderLock): ServedFolder {
   const path = holderPath(dataDir)
   const since = new Date().toISOString()
   const holder: Holder = { work, host: hostname(), process: process.pid, since }

@@ -53,10 +53,10 @@ export async function openJournal({ folder, bytesMax, flushes }: Options): Promi
     used = 0
     capacity = bytesMax
   }
-  const adopt = async (found: FileHandle) => {
-    capacity = (await found.stat()).size
-    used = (await records(found, 0, capacity)).end
-    file = found
+  const adopt = async (journal: FileHandle) => {
+    capacity = (await journal.stat()).size
+    used = (await records(journal, 0, capacity)).end
+    file = journal
   }
 
   const left = bytesMax === 0 ? undefined : await takeOver(folder, path, isLeft)

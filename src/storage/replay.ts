@@ -4,7 +4,7 @@ import type { Store, StoreStatement } from './store.ts'
 import type { Tables, UsageTable } from './tables.ts'
 
 /** A row of the journal. */
-export type Kept = [table: keyof Tables, row: Tables[keyof Tables]]
+export type JournalRow = [table: keyof Tables, row: Tables[keyof Tables]]
 
 type Replay = {
   store: Store
@@ -17,8 +17,8 @@ type Replay = {
 
 /** Moves the rows of the journal into the store, each of them once. Resolves with the number of rows. */
 export async function replay({ store, journal, events, rowsMax }: Replay): Promise<number> {
-  const insert = (kept: readonly Kept[]) => {
-    const statements = [...Map.groupBy(kept, ([table]) => table)].flatMap(([table, group]) =>
+  const insert = (rows: readonly JournalRow[]) => {
+    const statements = [...Map.groupBy(rows, ([table]) => table)].flatMap(([table, group]) =>
       insertedLate(
         store,
         table,
@@ -27,8 +27,8 @@ export async function replay({ store, journal, events, rowsMax }: Replay): Promi
     )
     return store.commit(statements, { waits: false })
   }
-  const insertSingly = async (kept: readonly Kept[]) => {
-    for (const one of kept) {
+  const insertSingly = async (rows: readonly JournalRow[]) => {
+    for (const one of rows) {
       await insert([one]).catch((error: unknown) => {
         const failure = toStoreError(error)
         if (!failure.concernsRow) throw failure
@@ -39,17 +39,17 @@ export async function replay({ store, journal, events, rowsMax }: Replay): Promi
   let count = 0
   for (let from = 0; ;) {
     const { records, end } = await journal.read(from)
-    // Only `keep` of this version or an older one writes to the journal.
-    const kept = records as Kept[]
-    if (kept.length === 0 && (await journal.clear(end))) return count
-    for (let at = 0; at < kept.length; at += rowsMax) {
-      const group = kept.slice(at, at + rowsMax)
+    // Only `insert` of this version or an older one writes to the journal.
+    const rows = records as JournalRow[]
+    if (rows.length === 0 && (await journal.clear(end))) return count
+    for (let at = 0; at < rows.length; at += rowsMax) {
+      const group = rows.slice(at, at + rowsMax)
       await insert(group).catch((error: unknown) => {
         if (!toStoreError(error).concernsRow) throw error
         return insertSingly(group)
       })
     }
-    count += kept.length
+    count += rows.length
     from = end
   }
 }

@@ -64,20 +64,20 @@ function createTransactionalAdapter(): SqliteAdapter {
 /** A first-in, first-out mutex; `acquire` fails if `queueMax` callers wait already. */
 export function createLock(queueMax: number) {
   const waiting: (() => void)[] = []
-  let held = false
+  let isTaken = false
   return {
     waiting: () => waiting.length,
     acquire: (): Promise<void> | undefined => {
-      if (held && waiting.length >= queueMax) {
+      if (isTaken && waiting.length >= queueMax) {
         return Promise.reject(new StoreError('Too many queries wait for the store.'))
       }
-      if (held) return new Promise((resolve) => waiting.push(resolve))
-      held = true
+      if (isTaken) return new Promise((resolve) => waiting.push(resolve))
+      isTaken = true
       return undefined
     },
     release: () => {
       const next = waiting.shift()
-      if (next === undefined) held = false
+      if (next === undefined) isTaken = false
       else next()
     },
   }

@@ -74,10 +74,10 @@ const rowCodes: ReadonlySet<number> = new Set([18, 19, 20, 25])
 
 const orElse = ', or set DATA_DIR to another folder.'
 const look = 'Check that the disk of DATA_DIR works and has free space.'
-const held = { reason: 'another program has locked it', remedy: `Stop that program${orElse}` }
+const locked = { reason: 'another program has locked it', remedy: `Stop that program${orElse}` }
 const troubles: Readonly<Record<number, { reason: string; remedy: string }>> = {
-  [codes.busy]: held,
-  [codes.locked]: held,
+  [codes.busy]: locked,
+  [codes.locked]: locked,
   [codes.readOnly]: { reason: 'it is read-only', remedy: 'Let this user write to DATA_DIR.' },
   [codes.io]: { reason: 'its disk fails or is full', remedy: look },
   [codes.damaged]: { reason: 'it is damaged', remedy: `Restore a backup${orElse}` },

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '../core/error.ts'
 import { openJournal } from './journal.ts'
-import { insertedLate, replay, type Kept } from './replay.ts'
+import { insertedLate, replay, type JournalRow } from './replay.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -11,11 +11,11 @@ export type GuardedStore = Store & {
   /**
    * Resolves when the rows are durable, in store or journal. Throws a GatewayError if both fail.
    */
-  keep<Name extends keyof Tables>(table: Name, rows: readonly Tables[Name][]): Promise<void>
+  insert<Name extends keyof Tables>(table: Name, rows: readonly Tables[Name][]): Promise<void>
   /** Runs work that needs the store itself, not the journal. Throws a GatewayError if the store fails. */
   decide<T>(run: () => Promise<T>): Promise<T>
   /** Throws a GatewayError if the last use of the store showed that it cannot be written to. */
-  assertKeeps(): void
+  assertWritable(): void
   /** Writes a row; throws a GatewayError if that fails or takes too long. */
   checkWritable(): Promise<void>
 }
@@ -93,7 +93,7 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
   })
   const guarded: GuardedStore = {
     ...store,
-    assertKeeps: health.assertWell,
+    assertWritable: health.assertWell,
     checkWritable: async () => {
       health.assertWell()
       await writable()
@@ -103,9 +103,9 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
       if (decided instanceof StoreError) throw unavailable()
       return decided
     },
-    keep: async (table, rows) => {
+    insert: async (table, rows) => {
       const insert = () => insertRows(store, table, rows)
-      const records = () => rows.map((row): Kept => [table, row])
+      const records = () => rows.map((row): JournalRow => [table, row])
       const until = monotonic() + limits.ledgerRetryMaxMs
       for (;;) {
         const failure = await health.attempt(insert)

@@ -37,7 +37,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
   }
 }
 
-type Call = Pick<OperationCall<'createChatCompletion'>, 'body' | 'caller' | 'texts' | 'hold'>
+type Call = Pick<OperationCall<'createChatCompletion'>, 'body' | 'caller' | 'texts' | 'memory'>
 
 /** Reads a request, for the call itself and its price: the inputs of the core. Throws a GatewayError. */
 export function readCompletion(call: Call, gateway: Pick<Gateway, 'find' | 'checkPicture'>) {

@@ -8,10 +8,10 @@ import {
   type Vector,
 } from '../core/embedding/embedding.ts'
 import type { Gateway } from '../core/gateway.ts'
-import { given } from '../core/given.ts'
+import { prune } from '../core/prune.ts'
 import type { CallInputs } from '../core/model.ts'
 import { noUsage } from '../core/money/price.ts'
-import type { Hold } from '../bytes/budget.ts'
+import type { MemoryHold } from '../bytes/memory-budget.ts'
 import type { Answer } from '../http/answer.ts'
 import { contextOf, type Body, type Operation, type OperationCall } from '../http/operation.ts'
 import { costFields, receiptHeaders } from '../http/receipt-headers.ts'
@@ -30,7 +30,7 @@ export function createEmbedding({
       embeddingInputs(call, gateway),
       contextOf(call, 'embeddings'),
     )
-    return embeddingAnswer(answered, call.body.encoding_format ?? 'float', call.hold)
+    return embeddingAnswer(answered, call.body.encoding_format ?? 'float', call.memory)
   }
 }
 
@@ -42,7 +42,7 @@ export function embeddingInputs(
   }: Pick<OperationCall<'createEmbedding'>, 'body' | 'caller'>,
   { find }: Pick<Gateway, 'find'>,
 ): CallInputs<EmbeddingRequest> {
-  const request = { model, inputs: inputsOf(input), ...given({ dimensions, user }) }
+  const request = { model, inputs: inputsOf(input), ...prune({ dimensions, user }) }
   return { request, models: [find(model, caller)] }
 }
 
@@ -58,7 +58,7 @@ const turnBytes = 256 * 1024
 async function embeddingAnswer(
   { result, usage = noUsage, receipt }: Answered<EmbeddingResult>,
   encoding: Encoding,
-  hold: Hold,
+  memory: MemoryHold,
 ): Promise<Answer> {
   const { inputTokens } = usage
   const tail: Omit<Schemas['EmbeddingList'], 'object' | 'data'> = {
@@ -72,7 +72,7 @@ async function embeddingAnswer(
     const comma = index === 0 ? '' : ','
     const item = `${comma}{"object":"embedding","index":${index},"embedding":`
     const piece = Buffer.from(`${item}${vectorJson[encoding](vector)}}`, 'latin1')
-    hold.grow(piece.length)
+    memory.grow(piece.length)
     pieces.push(piece)
     written += piece.length
     if (written < turnBytes) continue

@@ -1,8 +1,8 @@
 import type { components } from '../../generated/types.ts'
 import type { Answered } from '../core/call.ts'
 import type { Gateway } from '../core/gateway.ts'
-import { given } from '../core/given.ts'
-import type { AskedImage, ImageResult, Picture } from '../core/image/image.ts'
+import { prune } from '../core/prune.ts'
+import type { ImageRequest, ImageResult, Picture } from '../core/image/image.ts'
 import { pixelsText } from '../core/image/size.ts'
 import type { ImageInputs } from '../core/image/work.ts'
 import { checkFallbacks, modelsOf } from '../core/model.ts'
@@ -41,7 +41,7 @@ type ImageBody = Omit<Body<'createImage'>, 'response_format'> &
   Pick<Partial<Body<'createImageEdit'>>, 'input_fidelity'>
 
 /** The core's request for a body of the images API, where null means absent. */
-export function imageRequest(body: ImageBody): AskedImage {
+export function imageRequest(body: ImageBody): ImageRequest {
   const { model, prompt, n, models, size, quality, style, background } = body
   const { moderation, complexity, user } = body
   const named = {
@@ -51,7 +51,7 @@ export function imageRequest(body: ImageBody): AskedImage {
     safetyIdentifier: body.safety_identifier || null,
   }
   const plain = { models, size, quality, style, background, moderation, complexity, user }
-  return { model, prompt, n, ...given({ ...plain, ...named }) }
+  return { model, prompt, n, ...prune({ ...plain, ...named }) }
 }
 
 type Tail = Omit<Schemas['ImagesResponse'], 'created' | 'data'>

@@ -14,7 +14,7 @@ export function createModeration({
   gateway: Pick<Gateway, 'find' | 'moderate'>
 }): Operation<'createModeration'> {
   return async (call) => {
-    const { model = standardModel, input } = restoreBase64(call.body, call.texts, call.hold)
+    const { model = standardModel, input } = restoreBase64(call.body, call.texts, call.memory)
     const { result, receipt } = await gateway.moderate(
       { request: { model, input }, models: [gateway.find(model, call.caller)] },
       contextOf(call, 'moderations'),

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { windowAt } from '../../src/accounts/spendings.ts'
 import { createBudgets } from '../../src/accounts/budgets.ts'
-import type { BudgetHold } from '../../src/core/money/upper-cost.ts'
+import type { Reservation } from '../../src/core/money/upper-cost.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'
 import { askedCall, callerOf, unlimited } from '../support/callers.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
@@ -81,7 +81,7 @@ type Step =
   | { kind: 'release'; which: number }
   | { kind: 'jump'; hours: number }
   | { kind: 'period'; period: (typeof periods)[number] }
-type Open = { id: string; at: number; amount: number; held: BudgetHold }
+type Open = { id: string; at: number; amount: number; held: Reservation }
 
 /** Calls of one account with a budget, and their expected sums. */
 function createModel(accountId: string, store: GuardedStore) {

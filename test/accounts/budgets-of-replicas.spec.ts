@@ -75,7 +75,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
     const granted = codes.flatMap((code, call) => (code === 'granted' ? [call] : []))
     await Promise.all(
       granted.map((call) =>
-        stores[call % stores.length]!.keep('usage', [
+        stores[call % stores.length]!.insert('usage', [
           {
             ...usageRow(`req_${call}`, at),
             account_id: 'acc_1',
@@ -130,7 +130,10 @@ forEachStore('budgets of processes that share a store', (kind) => {
     const writes = Array.from({ length: 60 }, async (_, group) => {
       const rows = Array.from({ length: 5 }, (_one, index) => row(group * 5 + index))
       // Rows are written in different orders, which must not deadlock.
-      await stores[group % stores.length]!.keep('usage', group % 3 === 0 ? rows.toReversed() : rows)
+      await stores[group % stores.length]!.insert(
+        'usage',
+        group % 3 === 0 ? rows.toReversed() : rows,
+      )
     })
     const opening = keys.map(async (key, index) => {
       const budgets = createBudgets({

@@ -56,12 +56,12 @@ const row = (id: string): UsageRow => ({
 /** A store whose commits the test resolves or rejects. */
 function openCommits() {
   const commits: { ids: string[]; resolve: () => void; reject: (error: Error) => void }[] = []
-  const keep = (_table: string, rows: readonly object[]) =>
+  const insert = (_table: string, rows: readonly object[]) =>
     new Promise<void>((resolve, reject) => {
       // The cast is safe, because only ledger rows are stored here.
       commits.push({ ids: rows.map((one) => (one as { id: string }).id), resolve, reject })
     })
-  return { commits, store: { keep } }
+  return { commits, store: { insert } }
 }
 
 /** The pause between groups is longer than any test. */

@@ -146,7 +146,7 @@ forEachStore('the reservation of a dead process', () => {
 
   it('is charged once when the row of its call arrives before the sweep', async () => {
     await reserveDead(start())
-    await store.keep('usage', [late(7)])
+    await store.insert('usage', [late(7)])
     sweep = sweepOf(start())
     await sweep.look()
     expect(await kept()).to.deep.equal([late(7)])
@@ -159,7 +159,7 @@ forEachStore('the reservation of a dead process', () => {
     sweep = sweepOf(start())
     await sweep.look()
     for (const others of [[usageRow('req_other', now)], []]) {
-      await store.keep('usage', [...others, late(7)])
+      await store.insert('usage', [...others, late(7)])
       expect((await kept()).find(({ id }) => id === 'req_dead')).to.deep.equal(late(7))
     }
     expect(await kept()).to.have.length(2)
@@ -175,7 +175,7 @@ forEachStore('the reservation of a dead process', () => {
     await reserveDead(start())
     sweep = sweepOf(start())
     await sweep.look()
-    await store.keep('usage', [late(null)])
+    await store.insert('usage', [late(null)])
     await expectSpent(start(), 10)
   })
 

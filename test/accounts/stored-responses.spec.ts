@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { components } from '../../generated/types.ts'
-import { createStoredResponses, type KeptResponses } from '../../src/accounts/stored-responses.ts'
-import { createBudget, uncounted } from '../../src/bytes/budget.ts'
+import { createStoredResponses, type ResponseStore } from '../../src/accounts/stored-responses.ts'
+import { createMemoryBudget, uncounted } from '../../src/bytes/memory-budget.ts'
 import { GatewayError } from '../../src/core/error.ts'
 import type { StoredItem } from '../../src/core/stored-responses.ts'
 import { bounds } from '../../src/settings/bounds.ts'
@@ -17,7 +17,7 @@ const caller = { accountId: 'acc_1', keyId: 'key_1', mode: 'live', models: null 
 forEachStore('the rows of stored responses', () => {
   let folder: TemporaryFolder
   let store: GuardedStore
-  let responses: KeptResponses
+  let responses: ResponseStore
   let now = Date.parse('2026-11-22T12:00:00Z')
   const reports: unknown[] = []
   const openWith = (encryptionKey: string) =>
@@ -114,7 +114,7 @@ forEachStore('the rows of stored responses', () => {
   it('are read only if there is memory for them', async () => {
     const long = { ...item(1), content: [{ type: 'input_text', text: 'x'.repeat(100_000) }] }
     await put('resp_1', [long as StoredItem], [item(2)])
-    const small = createBudget({ bytesMax: 100_000, graceMs: 2000, now: () => 0 }).open()
+    const small = createMemoryBudget({ bytesMax: 100_000, graceMs: 2000, now: () => 0 }).open()
     for (const read of [
       () => responses.get(caller, 'resp_1', small),
       () => responses.items(caller, [idOf(2)], small),

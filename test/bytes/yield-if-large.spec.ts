@@ -1,13 +1,18 @@
 import { expect } from 'chai'
-import { createBudget, type Hold } from '../../src/bytes/budget.ts'
+import { createMemoryBudget, type MemoryHold } from '../../src/bytes/memory-budget.ts'
 
 describe('a request between its steps', () => {
   const garbage: number[] = []
-  const holding = (bytes: number): Hold => {
+  const holding = (bytes: number): MemoryHold => {
     const onGarbage = (count: number) => garbage.push(count)
-    const hold = createBudget({ bytesMax: 1e9, graceMs: 2000, now: () => 0, onGarbage }).open()
-    hold.take(bytes)
-    return hold
+    const memory = createMemoryBudget({
+      bytesMax: 1e9,
+      graceMs: 2000,
+      now: () => 0,
+      onGarbage,
+    }).open()
+    memory.take(bytes)
+    return memory
   }
   beforeEach(() => void garbage.splice(0))
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { clients } from '../../src/connect/clients.ts'
-import { examineConnection, type Options } from '../../src/connect/connect.ts'
+import { examineConnection, type ConnectOptions } from '../../src/connect/connect.ts'
 import { readTarget } from '../../src/connect/target.ts'
 import { connectionText } from '../../src/connect/connection-text.ts'
 import { startGatewayDouble, type GatewayDouble } from '../support/connect/gateway-double.ts'
@@ -40,7 +40,7 @@ describe('the check of a connection', () => {
     double.registered.clear()
   })
 
-  const examine = (more: Partial<Options> & { url?: string } = {}) => {
+  const examine = (more: Partial<ConnectOptions> & { url?: string } = {}) => {
     const { url = `${proxy.url}/mcp`, ...options } = more
     return examineConnection({
       target: readTarget(url)!,
@@ -194,7 +194,7 @@ describe('the check of a connection', () => {
       double.baseUrl = `https://${name}:${port}`
       return `${double.baseUrl}/mcp`
     }
-    const lookup: NonNullable<Options['net']>['lookup'] = (_host, options, callback) => {
+    const lookup: NonNullable<ConnectOptions['net']>['lookup'] = (_host, options, callback) => {
       const found = { address: '127.0.0.1', family: 4 }
       setImmediate(() =>
         options.all === true ? callback(null, [found]) : callback(null, found.address, 4),
@@ -238,10 +238,10 @@ describe('the check of a connection', () => {
   it('reports why an address cannot be reached', async () => {
     const closed = await startScriptedProxy(double.url)
     await closed.stop()
-    const codeOf = async (url: string, net?: Options['net']) =>
+    const codeOf = async (url: string, net?: ConnectOptions['net']) =>
       (await examine({ url, ...(net === undefined ? {} : { net }) })).faults[0]!.code
     expect(await codeOf(closed.url)).to.equal('unreachable')
-    const unknown: NonNullable<Options['net']>['lookup'] = (_host, _options, callback) =>
+    const unknown: NonNullable<ConnectOptions['net']>['lookup'] = (_host, _options, callback) =>
       setImmediate(() => callback(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []))
     expect(await codeOf('https://nobody.example', { lookup: unknown })).to.equal('name_unknown')
     expect(await codeOf(proxy.url.replace('http:', 'https:'))).to.equal('no_tls')

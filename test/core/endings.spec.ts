@@ -67,8 +67,8 @@ function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubl
   const limits = limitsInMemory()
   const { gateway } = gatewayWith([route], {
     admit: limits.admit,
-    recall: () => undefined,
-    remember: () => {
+    readCache: () => undefined,
+    writeCache: () => {
       if (remembered.shift() === false) throw new Error('No memory.')
       return undefined
     },
@@ -80,7 +80,7 @@ function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubl
   })
   const call = async ({ question, leaves, sharesAnswers }: Asked): Promise<string> => {
     const ending = new Ending()
-    const cache = { recall: sharesAnswers, remember: true, ttlMs: undefined }
+    const cache = { mayRead: sharesAnswers, mayStore: true, ttlMs: undefined }
     if (leaves) void soon('leaves').then(() => ending.leave(callerLeft()))
     const answer = gateway.chat(
       inputsOf({ ...asked, user: question }),

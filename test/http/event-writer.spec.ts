@@ -4,7 +4,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { uncounted } from '../../src/bytes/budget.ts'
+import { uncounted } from '../../src/bytes/memory-budget.ts'
 import { eventWriter } from '../../src/http/event-writer.ts'
 
 type Handle = (response: ServerResponse, path: string) => Promise<void> | void

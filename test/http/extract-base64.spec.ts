@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { uncounted } from '../../src/bytes/budget.ts'
+import { uncounted } from '../../src/bytes/memory-budget.ts'
 import fc from 'fast-check'
 import { joinPieces } from '../../src/bytes/pieces.ts'
 import { restoreBase64 } from '../../src/core/chat/read-chat.ts'

@@ -4,7 +4,7 @@ import { Router } from '@koa/router'
 import { expect } from 'chai'
 import { Provider, type Configuration } from 'oidc-provider'
 import { operations } from '../../generated/operations.ts'
-import { createBudget } from '../../src/bytes/budget.ts'
+import { createMemoryBudget } from '../../src/bytes/memory-budget.ts'
 import { createReferenceCount } from '../../src/core/resilience/ending.ts'
 import { errorAnswer } from '../../src/http/error-answer.ts'
 import type { FinishedExchange } from '../../src/core/caller.ts'
@@ -70,7 +70,7 @@ describe('a handler outside the contract', () => {
       allowCrossOrigin: () => false,
       onLate: () => undefined,
       onDrain: () => undefined,
-      budget: createBudget({ bytesMax: 1_000_000, graceMs: 2000, now: Date.now }),
+      memoryBudget: createMemoryBudget({ bytesMax: 1_000_000, graceMs: 2000, now: Date.now }),
       followKey: () => () => undefined,
       onRefused: () => undefined,
       events: {

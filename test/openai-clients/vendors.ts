@@ -9,7 +9,7 @@ import { leanVendor, said } from './lean-vendor.ts'
 export type TestHouse = { gateway: TestGateway; upstream: Upstream; stop(): Promise<void> }
 type Play = (request: ReceivedRequest) => ScriptedAnswer
 
-/** A vendor with minimal answers, three vendors with their own formats, and a model that gets requests as they came. */
+/** A vendor with minimal answers, three vendors with their own formats, and a model that get requests verbatim. */
 export const testVendors = [
   { model: 'own/lean', start: startLean },
   ...[...chatVendors, { ...chatVendors[0]!, model: 'gpt-6.2-sol' }].map(

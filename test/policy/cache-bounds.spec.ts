@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { CachedAnswer } from '../../src/core/recall/cached-answer.ts'
+import type { CachedAnswer } from '../../src/core/repeats/cached-answer.ts'
 import { createResponseCache } from '../../src/policy/response-cache.ts'
 
 const answer = (bytes: number): CachedAnswer => ({
@@ -21,18 +21,18 @@ describe('the memory of the response cache', () => {
     })
 
   it('is limited in bytes: the least recently used entry is evicted first', () => {
-    const { remember, recall } = cache()
-    for (const key of ['a', 'b', 'c']) void remember(key, answer(3_000_000), undefined)
-    expect(recall('a')).to.include({ bytes: 3_000_000 })
-    void remember('d', answer(3_000_000), undefined)
-    expect(recall('b')).to.equal(undefined)
-    for (const key of ['a', 'c', 'd']) expect(recall(key)).to.include({ bytes: 3_000_000 })
+    const { writeCache, readCache } = cache()
+    for (const key of ['a', 'b', 'c']) void writeCache(key, answer(3_000_000), undefined)
+    expect(readCache('a')).to.include({ bytes: 3_000_000 })
+    void writeCache('d', answer(3_000_000), undefined)
+    expect(readCache('b')).to.equal(undefined)
+    for (const key of ['a', 'c', 'd']) expect(readCache(key)).to.include({ bytes: 3_000_000 })
   })
 
   it('stores nothing larger than the maximum of an entry', () => {
-    const { remember, recall } = cache()
-    void remember('a', answer(4 * 1024 * 1024 + 1), undefined)
-    expect(recall('a')).to.equal(undefined)
+    const { writeCache, readCache } = cache()
+    void writeCache('a', answer(4 * 1024 * 1024 + 1), undefined)
+    expect(readCache('a')).to.equal(undefined)
   })
 
   it('returns the bytes of each picture, whatever was stored and evicted between', () => {
@@ -45,7 +45,7 @@ describe('the memory of the response cache', () => {
     })
     fc.assert(
       fc.property(fc.array(stored, { maxLength: 60 }), (all) => {
-        const { remember, recall } = createResponseCache({
+        const { writeCache, readCache } = createResponseCache({
           bytesMax: 500_000,
           limits: () => ({ cacheTtlSeconds: 60 }),
           monotonic: Date.now,
@@ -55,12 +55,12 @@ describe('the memory of the response cache', () => {
           const base64 = pieces.map((length) => Buffer.alloc(length, index + 1))
           const bytes = Buffer.concat(base64).length
           const result = { pictures: [{ base64, format: 'png' }], text: `number ${index}` }
-          void remember(key, { ...answer(bytes), result }, undefined)
+          void writeCache(key, { ...answer(bytes), result }, undefined)
           latest.set(key, Buffer.concat(base64))
           // Bytes fill blocks of 16 KiB, so the largest that fits is below the maximum.
-          expect(recall(key) === undefined, `${bytes} bytes`).to.equal(bytes > 480_000)
+          expect(readCache(key) === undefined, `${bytes} bytes`).to.equal(bytes > 480_000)
           for (const [name, expected] of latest) {
-            const found = recall(name)?.result as typeof result | undefined
+            const found = readCache(name)?.result as typeof result | undefined
             if (found !== undefined)
               expect(Buffer.concat(found.pictures[0]!.base64).equals(expected)).to.equal(true)
           }
@@ -71,15 +71,15 @@ describe('the memory of the response cache', () => {
   })
 
   it('does not change the bytes of an answer that is being sent', () => {
-    const { remember, recall } = cache()
+    const { writeCache, readCache } = cache()
     const picture = (value: number) => ({
       ...answer(3_000_000),
       result: [Buffer.alloc(3_000_000, value)],
     })
-    void remember('a', picture(1), undefined)
-    const [sent] = recall('a')!.result as Buffer[]
-    for (const key of ['b', 'c', 'd', 'e']) void remember(key, picture(2), undefined)
-    expect(recall('a')).to.equal(undefined)
+    void writeCache('a', picture(1), undefined)
+    const [sent] = readCache('a')!.result as Buffer[]
+    for (const key of ['b', 'c', 'd', 'e']) void writeCache(key, picture(2), undefined)
+    expect(readCache('a')).to.equal(undefined)
     expect(sent!.equals(Buffer.alloc(3_000_000, 1))).to.equal(true)
   })
 })

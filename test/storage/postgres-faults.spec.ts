@@ -159,7 +159,7 @@ describe('a store on PostgreSQL', () => {
     })
     afterEach(() => store.close())
 
-    const keep = (id: string) => store.keep('usage', [{ ...usageRow(id), at: ++made }])
+    const keep = (id: string) => store.insert('usage', [{ ...usageRow(id), at: ++made }])
     const kept = async () => {
       const rows = await runIn(url, 'select id from usage order by at')
       return rows.map((row) => (row as { id: string }).id)
@@ -179,7 +179,7 @@ describe('a store on PostgreSQL', () => {
     }
     const isWell = () => {
       try {
-        store.assertKeeps()
+        store.assertWritable()
         return true
       } catch {
         return false
@@ -265,11 +265,11 @@ describe('a store on PostgreSQL', () => {
 
     it('refuses an invalid row, and replaces characters that PostgreSQL cannot store', async () => {
       const odd = { ...usageRow('req_odd'), model: 'a\0b\ud800c' }
-      await store.keep('usage', [odd])
+      await store.insert('usage', [odd])
       const [row] = await runIn(url, 'select model from usage')
       expect(row).to.deep.equal({ model: 'a\u{fffd}b\u{fffd}c' })
       const wrong = { ...usageRow('req_wrong'), mode: null as unknown as string }
-      const error: unknown = await store.keep('usage', [wrong]).catch((thrown: unknown) => thrown)
+      const error: unknown = await store.insert('usage', [wrong]).catch((thrown: unknown) => thrown)
       expect(error).to.be.instanceOf(StoreError)
       expect((error as StoreError).concernsRow).to.equal(true)
       expect(isWell()).to.equal(true)

@@ -39,14 +39,14 @@ describe('a store in trouble', () => {
   const hold = () => other!.exec('BEGIN IMMEDIATE')
   const free = () => other!.exec('ROLLBACK')
   const keep = (...ids: string[]) =>
-    store.keep(
+    store.insert(
       'usage',
       ids.map((id) => usageRow(id, 1)),
     )
   const ids = () => readLedger(folder.path).rows.map(({ id }) => id)
   const troubled = () => {
     try {
-      store.assertKeeps()
+      store.assertWritable()
       return false
     } catch (error) {
       expect(error).to.be.instanceOf(GatewayError)

@@ -98,12 +98,12 @@ forEachStore('the hourly sums of usage', (kind) => {
             // While another program locks the store, rows go to the journal.
             const giveFree = isHeld ? await holdStore(folder.path) : undefined
             try {
-              await store.keep('usage', rows)
+              await store.insert('usage', rows)
             } finally {
               await giveFree?.()
             }
             if (!isHeld) continue
-            await until('the store accepts rows', () => !throws(store.assertKeeps))
+            await until('the store accepts rows', () => !throws(store.assertWritable))
             // Simulates a second replay of the journal.
             const again = store.insertions('usage', rows, { unlessThere: true })
             await store.commit(again)

@@ -1,4 +1,4 @@
-import { createBudget } from '../../src/bytes/budget.ts'
+import { createMemoryBudget } from '../../src/bytes/memory-budget.ts'
 import type { CallContext } from '../../src/core/caller.ts'
 import { createAbandonedCalls, Ending } from '../../src/core/resilience/ending.ts'
 import { createDeadlines } from '../../src/core/resilience/deadline.ts'
@@ -6,15 +6,15 @@ import { pause } from '../../src/core/resilience/failover.ts'
 import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
 import type { CallInputs, FoundModel } from '../../src/core/model.ts'
 import type { UsageRow } from '../../src/core/receipt.ts'
-import { fingerprintKeyBytes } from '../../src/core/recall/fingerprint.ts'
-import { createDeduplication } from '../../src/core/recall/in-flight.ts'
-import type { CachedAnswer } from '../../src/core/recall/cached-answer.ts'
+import { fingerprintKeyBytes } from '../../src/core/repeats/fingerprint.ts'
+import { createDeduplication } from '../../src/core/repeats/in-flight.ts'
+import type { CachedAnswer } from '../../src/core/repeats/cached-answer.ts'
 import type { Route } from '../../src/core/route.ts'
 import { vendorFacts } from '../../src/providers/index.ts'
 import { modelOf } from './route.ts'
 import { callerOf } from './callers.ts'
 
-const budget = createBudget({
+const memoryBudget = createMemoryBudget({
   bytesMax: Infinity,
   graceMs: Infinity,
   now: () => performance.now(),
@@ -28,8 +28,8 @@ export function contextOf(options: Partial<CallContext> = {}): CallContext {
     exchange: { requestId: 'req_1' },
     face: 'chat',
     ending: new Ending(),
-    hold: budget.open(),
-    cache: { recall: true, remember: true, ttlMs: undefined },
+    memory: memoryBudget.open(),
+    cache: { mayRead: true, mayStore: true, ttlMs: undefined },
     strict: false,
     fallback: true,
     allowRepeat: false,
@@ -62,8 +62,8 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
   const rows: UsageRow[] = []
   const gateway = createGateway({
     ...corePartsOf(routes),
-    recall: (key) => kept.get(key),
-    remember: (key, answer) => {
+    readCache: (key) => kept.get(key),
+    writeCache: (key, answer) => {
       kept.set(key, answer)
       return undefined
     },
@@ -79,13 +79,13 @@ export function corePartsOf(routes: Route[]): GatewayParts {
     ...createDeduplication(Buffer.alloc(fingerprintKeyBytes)),
     startDeadline: createDeadlines(),
     settingsDigest: '',
-    assertKeeps: () => undefined,
+    assertWritable: () => undefined,
     onRouted: () => undefined,
     abandonedCalls: createAbandonedCalls(() => undefined),
     reserve: () => Promise.reject(new Error('There is no budget.')),
     admit: async () => ({ limits: () => [], end: () => undefined }),
-    recall: () => undefined,
-    remember: () => undefined,
+    readCache: () => undefined,
+    writeCache: () => undefined,
     find,
     checkPicture: ({ address }) => address,
     routes: () => ({ routes, warnings: [] }),

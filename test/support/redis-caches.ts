@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Claim } from '../../src/core/recall/in-flight.ts'
-import type { CachedAnswer } from '../../src/core/recall/cached-answer.ts'
+import type { Claim } from '../../src/core/repeats/in-flight.ts'
+import type { CachedAnswer } from '../../src/core/repeats/cached-answer.ts'
 import { openRedis, type Redis } from '../../src/peers/redis.ts'
 import { createCircuit } from '../../src/core/resilience/circuit.ts'
 import {
@@ -19,7 +19,7 @@ export type TestProcess = ResponseCache & {
   claim: (key: string) => Claim<CachedAnswer>
   /** Outcomes of requests to the shared cache, in order. */
   outcomes: string[]
-  recallShared: NonNullable<ResponseCache['recallShared']>
+  readSharedCache: NonNullable<ResponseCache['readSharedCache']>
 }
 
 /** Several processes that share one cache. */
@@ -54,7 +54,7 @@ const monotonic = () => performance.now()
 type Shared = {
   bytes: SharedCacheBytes
   claims: (
-    parts: Pick<TestProcess, 'recallShared'> & { circuit: ReturnType<typeof createCircuit> },
+    parts: Pick<TestProcess, 'readSharedCache'> & { circuit: ReturnType<typeof createCircuit> },
   ) => TestProcess['claim']
 }
 
@@ -77,8 +77,8 @@ function processOf({ bytes, claims }: Shared, options: Options = {}): TestProces
     onOutcome: (outcome) => void outcomes.push(outcome),
   })
   const cache = createResponseCache({ bytesMax: 16_000_000, limits: () => all, shared, monotonic })
-  const recallShared = cache.recallShared!
-  return { ...cache, recallShared, outcomes, claim: claims({ recallShared, circuit }) }
+  const readSharedCache = cache.readSharedCache!
+  return { ...cache, readSharedCache, outcomes, claim: claims({ readSharedCache, circuit }) }
 }
 
 const noClaims = () => () => ({
@@ -129,13 +129,13 @@ function redisProcess(redis: Redis, options: Options = {}): TestProcess {
   return processOf(
     {
       bytes: createRedisBytes({ redis, ask, timeoutMs }),
-      claims: ({ recallShared, circuit }) =>
+      claims: ({ readSharedCache, circuit }) =>
         createRedisClaims({
           ask,
           circuit,
           namespace: 'one:claims',
           isOn: () => limits.cacheTtlSeconds !== 0,
-          recallShared,
+          readSharedCache,
         }),
     },
     options,

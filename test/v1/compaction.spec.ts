@@ -73,7 +73,7 @@ describe('a compaction of a conversation', () => {
     }
   })
 
-  it("is OpenAI's own for a model that gets requests as they came, signed for the account", async () => {
+  it("is OpenAI's own for a model that get requests verbatim, signed for the account", async () => {
     const asked = { ...codex(native), stream: false }
     const [item] = await house.compacted(native, {
       ...asked,
@@ -90,7 +90,7 @@ describe('a compaction of a conversation', () => {
     expect(house.lastSent('openai')['input']).to.deep.equal([...asked.input, own])
   })
 
-  it('by a summary is read by a model that gets requests as they came', async () => {
+  it('by a summary is read by a model that get requests verbatim', async () => {
     const output = await house.compacted(other)
     house.answers(counts)
     await house.created({ model: native, input: [...output, user('How many?')] })

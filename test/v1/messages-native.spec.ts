@@ -63,7 +63,7 @@ describe('a request of the Messages API to a model of Anthropic', () => {
   const sent = () => house.upstreams.anthropic.requests.map(({ body }) => body as Body)
   const lastRow = async () => (await house.gateway.usage()).at(-1)!
 
-  it('is sent as it came, and loses nothing', async () => {
+  it('is sent verbatim, and loses nothing', async () => {
     const { warnings, content } = await messageOf(asked)
     expect(warnings).to.equal(undefined)
     expect(sent().at(-1)).to.deep.equal(asked)
@@ -71,7 +71,7 @@ describe('a request of the Messages API to a model of Anthropic', () => {
     expect((await lastRow()).input_tokens).to.equal(30)
   })
 
-  it('gets the events of the vendor as they came, but its own id, cost and signature', async () => {
+  it('gets the events of the vendor verbatim, but its own id, cost and signature', async () => {
     const events = anthropicEvents(spoken, model)
     const { text, events: read } = await streamOf(asked)
     for (const event of events.filter((one) => /event: (content_block|ping)/.test(one))) {

@@ -56,7 +56,7 @@ describe('a request of the Responses API to a model of OpenAI that was made for 
   const sent = () => house.upstreams.openai.requests.map(({ path, body }) => [path, body] as const)
   const lastRow = async () => (await house.gateway.usage()).at(-1)!
 
-  it('is sent as it came, with the reasoning of the vendor', async () => {
+  it('is sent verbatim, with the reasoning of the vendor', async () => {
     const asked = codex(model)
     for (const stream of [true, false]) {
       answers(runs)

@@ -158,7 +158,7 @@ describe('an earlier search of the web', () => {
     expect(data).to.equal(undefined)
   })
 
-  it('has the events of OpenAI as they came, with the numbers of the gateway', async () => {
+  it('has the events of OpenAI verbatim, with the numbers of the gateway', async () => {
     house.says(searched)
     const asked = { model: gpt, input: 'Boats?', tools: [{ type: 'web_search' }], stream: true }
     const response = await house.gateway.post('/v1/responses', asked, {

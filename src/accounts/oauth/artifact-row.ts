@@ -33,13 +33,13 @@ export function artifactDigest(kind: ArtifactKind, id: string): string {
   return digestOf(`${kind}:${id}`)
 }
 
-type Kept = { payload: ArtifactPayload; now: number; expiresAt: number }
+type ArtifactContent = { payload: ArtifactPayload; now: number; expiresAt: number }
 
 /** The row of an artifact, without its own id and without a session id. */
 export function artifactRow(
   kind: ArtifactKind,
   id: string,
-  { payload, now, expiresAt }: Kept,
+  { payload, now, expiresAt }: ArtifactContent,
 ): OauthArtifactsTable {
   const { jti: _id, session, ...rest } = payload
   const { cookie: _sessionId, ...ofSession } = fieldsOf(session)

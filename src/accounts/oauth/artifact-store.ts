@@ -88,9 +88,9 @@ export function createArtifactStore(options: Options): ArtifactStore {
       if (kind === 'Client') return clients.register(payload)
       const now = clock()
       const row = artifactRow(kind, id, { payload, now, expiresAt: now + expiresInSeconds * 1000 })
-      if (ofConnections.has(kind)) return keepForConnection(db, row, { now, limits })
+      if (ofConnections.has(kind)) return insertForConnection(db, row, { now, limits })
       await signIns.take(tooManySignIns)
-      if (!(await keep(db, row))) throw alreadyUsed()
+      if (!(await insert(db, row))) throw alreadyUsed()
     },
     find: async (kind, id) => {
       if (kind === 'Client') return clients.find(id)
@@ -140,20 +140,20 @@ function findRow(
     .executeTakeFirst()
 }
 
-type Keeping = { now: number; limits: ArtifactLimits }
+type InsertLimits = { now: number; limits: ArtifactLimits }
 
 /** Stores a token, code or grant while its connection exists. Throws a StoreRefusal. */
-async function keepForConnection(
+async function insertForConnection(
   db: Kysely<Tables>,
   row: OauthArtifactsTable,
-  { now, limits }: Keeping,
+  { now, limits }: InsertLimits,
 ): Promise<void> {
   const isOwn = row.kind === 'ClientCredentials' && row.client_id !== null
   const keyId = isOwn ? await keyOfClient(db, row.client_id!) : row.grant_id
   if (keyId === null || (await hasEnded(db, keyId, now))) throw connectionEnded()
   const held = await countOf(db.selectFrom('oauth_artifacts').where('grant_id', '=', keyId))
   if (held >= limits.oauthTokensPerConnectionMax) throw tooManyTokens()
-  await keep(db, { ...row, grant_id: keyId })
+  await insert(db, { ...row, grant_id: keyId })
   if (isAccess(row.kind) && row.client_id !== null) await noteClientUse(db, row.client_id, now)
 }
 
@@ -161,7 +161,7 @@ async function keepForConnection(
 const keptOnce: ReadonlySet<string> = new Set(['RefreshToken', 'ReplayDetection'])
 
 /** Inserts a row, or updates the row with the same id; returns whether a row was written. */
-async function keep(db: Kysely<Tables>, row: OauthArtifactsTable): Promise<boolean> {
+async function insert(db: Kysely<Tables>, row: OauthArtifactsTable): Promise<boolean> {
   const { client_id, grant_id, uid, payload, expires_at } = row
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('oauth_artifacts')

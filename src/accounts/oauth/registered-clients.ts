@@ -10,14 +10,14 @@ import type { ArtifactPayload } from './artifact-row.ts'
 /** Client metadata (RFC 7591), in oidc-provider's names. */
 export type ClientMetadata = ArtifactPayload
 
-type Options = {
+type RegisteredClientsOptions = {
   db: Kysely<Tables>
   clock: () => number
   limits: { oauthClientsMax: number }
 }
 
 /** Clients that registered themselves, and clients of accounts. */
-export function createRegisteredClients({ db, clock, limits }: Options) {
+export function createRegisteredClients({ db, clock, limits }: RegisteredClientsOptions) {
   const rowLimit = createRowLimit({
     max: limits.oauthClientsMax,
     clock,

@@ -12,14 +12,14 @@ type Schemas = components['schemas']
 /** The head of an export, and its pages of rows, which are read when they are needed. */
 type Exported<Head, Row> = { head: Omit<Head, 'data' | 'rows'>; pages: AsyncIterable<Row[]> }
 
-export type RequestsAsked = Omit<ReportRequest, 'groupBy' | 'orderBy' | 'cursor'>
-export type GroupsAsked = Omit<ReportRequest, 'orderBy' | 'cursor'>
+export type RequestsRequest = Omit<ReportRequest, 'groupBy' | 'orderBy' | 'cursor'>
+export type GroupsRequest = Omit<ReportRequest, 'orderBy' | 'cursor'>
 
 export type UsageExports = {
   /** All groups of a report. Throws a GatewayError, as its pages do. */
-  groups(request: GroupsAsked): Exported<Schemas['UsageExport'], Schemas['UsageGroup']>
+  groups(request: GroupsRequest): Exported<Schemas['UsageExport'], Schemas['UsageGroup']>
   /** All requests of a range. Throws a GatewayError, as its pages do. */
-  requests(asked: RequestsAsked): Exported<Schemas['RequestExport'], Schemas['RequestRecord']>
+  requests(request: RequestsRequest): Exported<Schemas['RequestExport'], Schemas['RequestRecord']>
 }
 
 /** Few enough rows that passing them between threads delays no call. */
@@ -30,7 +30,7 @@ const pageRows = 200
  * from checkpointing its write-ahead log.
  */
 export function createUsageExports({ reader, clock }: ReportOptions): UsageExports {
-  const begin = (request: RequestsAsked) => {
+  const begin = (request: RequestsRequest) => {
     const { accountId, mode, filter } = request
     const range = timeRange(request, clock())
     const calls: Calls = { ...range, accountId, mode, filter }
@@ -40,15 +40,15 @@ export function createUsageExports({ reader, clock }: ReportOptions): UsageExpor
     groups: (request) => {
       const { calls, head } = begin(request)
       const group_by = [...request.groupBy]
-      const asked: ReportRequest = { ...request, orderBy: 'time' }
-      const pages = pagesOfSlices(reader, calls, asked)
+      const range: ReportRequest = { ...request, orderBy: 'time' }
+      const pages = pagesOfSlices(reader, calls, range)
       const file = { head: { object: 'usage_export' as const, ...head, group_by } }
       return { ...file, pages: counted(reader, calls, pages) }
     },
-    requests: (asked) => {
-      const { calls, head } = begin(asked)
+    requests: (request) => {
+      const { calls, head } = begin(request)
       const pages = pagesOf((cursor) =>
-        requestsOf(reader.db, calls, { order: asked.order, cursor }),
+        requestsOf(reader.db, calls, { order: request.order, cursor }),
       )
       const file = { head: { object: 'request_export' as const, ...head } }
       return { ...file, pages: counted(reader, calls, pages) }
@@ -143,12 +143,12 @@ function slicesOf({ from, to }: TimeRange, { groupBy, order }: ReportRequest): T
   return order === 'asc' ? slices : slices.toReversed()
 }
 
-type PageAsked = { order: 'asc' | 'desc'; cursor: string | undefined }
+type PageRequest = { order: 'asc' | 'desc'; cursor: string | undefined }
 
 function requestsOf(
   db: Kysely<Tables>,
   { from, to, ...calls }: Calls,
-  { order, cursor }: PageAsked,
+  { order, cursor }: PageRequest,
 ): Promise<Page<Schemas['RequestRecord']>> {
   const after = cursor === undefined ? undefined : positionIn(cursor)
   const span = {

@@ -76,9 +76,12 @@ async function accountsSince(db: Kysely<Tables>, from: number): Promise<string[]
 }
 
 type Row = { account_id: string; at: number; mode: string; attempts: string }
-type Asked = { from: number; to: number; accounts: readonly string[]; share: number }
+type AttemptsQuery = { from: number; to: number; accounts: readonly string[]; share: number }
 
-async function latestCalls(db: Kysely<Tables>, { from, accounts, share }: Asked): Promise<Row[]> {
+async function latestCalls(
+  db: Kysely<Tables>,
+  { from, accounts, share }: AttemptsQuery,
+): Promise<Row[]> {
   const parts = accounts.map(
     (id) => sql`select * from (
       select account_id, at, mode, attempts from usage

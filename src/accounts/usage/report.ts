@@ -60,23 +60,23 @@ export function rangeText({ from, to }: { from: number; to: number }) {
 }
 
 /** Reads the total and the groups in one transaction, so that they agree. */
-function read(db: Kysely<Tables>, asked: GroupsAsked) {
+function read(db: Kysely<Tables>, request: GroupsRequest) {
   return db.transaction().execute(async (transaction) => {
     const { rows } = await sql<SumColumns>`
-      select ${readColumns([])} from (${sumsOf(sqlDialectOf(db), asked.calls, [])}) as sums`.execute(
+      select ${readColumns([])} from (${sumsOf(sqlDialectOf(db), request.calls, [])}) as sums`.execute(
       transaction,
     )
-    return [sumsText(rows[0]!), await groupsOf(transaction, asked)] as const
+    return [sumsText(rows[0]!), await groupsOf(transaction, request)] as const
   })
 }
 
-type GroupsAsked = { request: ReportRequest; calls: Calls; limit: number }
+type GroupsRequest = { request: ReportRequest; calls: Calls; limit: number }
 type GroupColumns = SumColumns & { readonly [Name in `by_${Dimension}`]?: string | number }
 
 /** One page of the groups of a report. */
 export async function groupsOf(
   db: Kysely<Tables>,
-  { request, calls, limit }: GroupsAsked,
+  { request, calls, limit }: GroupsRequest,
 ): Promise<Page<Group>> {
   const { cursor, order } = request
   const places = placesOf(request)

@@ -9,7 +9,7 @@ import { madeBy } from './sums.ts'
 type Schemas = components['schemas']
 
 /** The requested failed calls; the texts are the contract's parameters, unparsed. */
-type ErrorsAsked = {
+type ErrorsRequest = {
   accountId: string
   mode: Schemas['Mode']
   from?: string | undefined
@@ -21,7 +21,7 @@ type ErrorsAsked = {
 
 export type RequestErrors = {
   /** The causes of failed calls in a range, the most frequent first. Throws a GatewayError. */
-  errors(asked: ErrorsAsked): Promise<Schemas['RequestErrors']>
+  errors(request: ErrorsRequest): Promise<Schemas['RequestErrors']>
 }
 
 const causesMax = 100
@@ -49,11 +49,11 @@ type CauseRow = {
 export function createRequestErrors({ reader, clock }: ReportOptions): RequestErrors {
   const { db } = reader
   return {
-    errors: async (asked) => {
-      const { accountId, mode } = asked
-      const range = timeRange(asked, clock())
+    errors: async (request) => {
+      const { accountId, mode } = request
+      const range = timeRange(request, clock())
       const end = reader.begin(accountId)
-      const query = causesOf(sqlDialectOf(db), asked, range)
+      const query = causesOf(sqlDialectOf(db), request, range)
       const { rows } = await query.execute(db).finally(end)
       return {
         object: 'request_errors',
@@ -69,7 +69,7 @@ export function createRequestErrors({ reader, clock }: ReportOptions): RequestEr
 
 function causesOf(
   dialect: SqlDialect,
-  { accountId, mode, model, keyId, member }: ErrorsAsked,
+  { accountId, mode, model, keyId, member }: ErrorsRequest,
   { from, to }: { from: number; to: number },
 ): RawBuilder<CauseRow> {
   const { provider, outcome } = lastAttempt(dialect)

@@ -91,11 +91,11 @@ function pictureForm(picture: NonNullable<Pricing['picture']>): Schemas['Picture
 }
 
 /** Rows of older versions lack `startMs`. */
-type KeptAttempt = Omit<Attempt, 'startMs'> & Partial<Pick<Attempt, 'startMs'>>
+type StoredAttempt = Omit<Attempt, 'startMs'> & Partial<Pick<Attempt, 'startMs'>>
 
 function attemptsIn(text: string): Schemas['RequestAttempt'][] {
   // The ledger writes this column as a list of attempts.
-  const attempts = JSON.parse(text) as KeptAttempt[]
+  const attempts = JSON.parse(text) as StoredAttempt[]
   return attempts.map((attempt, index) => ({
     provider: attempt.provider,
     upstream_model: attempt.upstreamModel,
@@ -112,7 +112,7 @@ function attemptsIn(text: string): Schemas['RequestAttempt'][] {
 }
 
 /** The meaning of a failure, and the next step of the call; calls for several images run concurrently. */
-function explanationOf(attempt: KeptAttempt, later: readonly KeptAttempt[]): string | null {
+function explanationOf(attempt: StoredAttempt, later: readonly StoredAttempt[]): string | null {
   const meaning = meaningOf(attempt.outcome)
   if (meaning === null) return null
   const { startMs: start = 0, durationMs } = attempt

@@ -67,15 +67,15 @@ export function createRequests({ reader }: { reader: Reader }): Requests {
   }
 }
 
-type PageAsked = { span: Span; filters: readonly RawBuilder<boolean>[]; limit: number }
+type RowsRequest = { span: Span; filters: readonly RawBuilder<boolean>[]; limit: number }
 
 /** One page of calls; searches for the rows of a filter in `steps`, or without a limit. */
 export async function pageIn(
   db: Kysely<Tables>,
-  asked: PageAsked,
+  request: RowsRequest,
   steps: readonly number[] = rowsSearched,
 ): Promise<Page<RequestRecord>> {
-  const { span, filters, limit } = asked
+  const { span, filters, limit } = request
   const [rowsMax, ...more] = filters.length === 0 ? [] : steps
   const end = rowsMax === undefined ? undefined : await endOfSearch(db, span, rowsMax)
   const rows = await select<NamedRow>(db, {
@@ -84,7 +84,7 @@ export async function pageIn(
     filters,
     limit: limit + 1,
   })
-  if (rows.length <= limit && end !== undefined && more.length > 0) return pageIn(db, asked, more)
+  if (rows.length <= limit && end !== undefined && more.length > 0) return pageIn(db, request, more)
   const found = pageOf(rows, limit, { placeOf: ({ at, id }) => [at, id], toItem: toRecord })
   if (found.has_more || end === undefined) return found
   return { ...found, has_more: true, next_cursor: cursorOf([end.at, end.id]) }

@@ -117,12 +117,12 @@ export function conditions({
   mode,
   filter,
 }: Omit<Calls, keyof TimeRange>): RawBuilder<boolean> {
-  const asked = Object.entries(filter).filter(([, value]) => value !== undefined)
+  const filters = Object.entries(filter).filter(([, value]) => value !== undefined)
   return sql.join(
     [
       sql`account_id = ${accountId}`,
       sql`mode = ${mode}`,
-      ...asked.map(([name, value]) => condition(name, value)),
+      ...filters.map(([name, value]) => condition(name, value)),
     ],
     sql` and `,
   ) as RawBuilder<boolean>

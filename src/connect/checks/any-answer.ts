@@ -19,19 +19,19 @@ export function brokenAnswer(
   return status === 403 ? guarded(asked) : ownPage(asked, status)
 }
 
-function slow(asked: string): Fault {
+function slow(request: string): Fault {
   return {
     code: 'slow_answer',
-    text: `${asked} had no answer within ${seconds} s. Hosted clients stop waiting after that time.`,
+    text: `${request} had no answer within ${seconds} s. Hosted clients stop waiting after that time.`,
     remedy:
       'Check the load of the gateway and its store (/metrics), and look for proxies or machines that are suspended when idle.',
   }
 }
 
-function cut(asked: string, reason: string): Fault {
+function cut(request: string, reason: string): Fault {
   return {
     code: 'connection_cut',
-    text: `The connection of ${asked} was closed without an answer (${reason}).`,
+    text: `The connection of ${request} was closed without an answer (${reason}).`,
     remedy:
       'Read the log of the proxy: a firewall or a limit closes such requests before the gateway answers.',
   }
@@ -75,27 +75,27 @@ function shown({ origin, pathname }: URL): string {
   return quoted(`${origin}${pathname}`)
 }
 
-function gone(asked: string, status: number): Fault {
+function gone(request: string, status: number): Fault {
   return {
     code: 'gateway_gone',
-    text: `${asked} is answered ${status} by the proxy, which cannot reach the gateway.`,
+    text: `${request} is answered ${status} by the proxy, which cannot reach the gateway.`,
     remedy: 'Check that the gateway runs (/ready) and that the proxy has its address and port.',
   }
 }
 
-function guarded(asked: string): Fault {
+function guarded(request: string): Fault {
   return {
     code: 'guarded',
-    text: `${asked} is refused with an HTML page (403), probably by a firewall or bot protection in front of the gateway.`,
+    text: `${request} is refused with an HTML page (403), probably by a firewall or bot protection in front of the gateway.`,
     remedy:
       'Let requests to /mcp, /oauth/ and /.well-known/ pass without a bot challenge: their callers are programs, not browsers.',
   }
 }
 
-function ownPage(asked: string, status: number): Fault {
+function ownPage(request: string, status: number): Fault {
   return {
     code: 'proxy_page',
-    text: `${asked} is answered with an HTML page (${status}) that does not come from the gateway.`,
+    text: `${request} is answered with an HTML page (${status}) that does not come from the gateway.`,
     remedy: `${passAllPathsRemedy} nginx needs \`proxy_intercept_errors off;\`.`,
   }
 }

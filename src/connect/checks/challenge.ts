@@ -8,13 +8,13 @@ export function announcedMetadata({ headers }: Answer): string | undefined {
 }
 
 /** Checks that a request without credentials gets a 401 with a Bearer challenge. */
-export function isChallenge(answer: Answer, { asked }: ClientState): Fault | undefined {
+export function isChallenge(answer: Answer, { request }: ClientState): Fault | undefined {
   const { status, headers } = answer
   const challenge = headers['www-authenticate']
   if (status !== 401) {
     return {
       code: 'not_challenged',
-      text: `${asked} without credentials is answered ${status} instead of 401, so clients never start to sign in.`,
+      text: `${request} without credentials is answered ${status} instead of 401, so clients never start to sign in.`,
       remedy:
         'Configure the proxy to pass every method of /mcp unchanged: the gateway answers 401 to each without credentials.',
     }
@@ -22,7 +22,7 @@ export function isChallenge(answer: Answer, { asked }: ClientState): Fault | und
   if (challenge === undefined) {
     return {
       code: 'challenge_missing',
-      text: `The 401 to ${asked} has no WWW-Authenticate; ChatGPT then reports that the server does not implement OAuth.`,
+      text: `The 401 to ${request} has no WWW-Authenticate; ChatGPT then reports that the server does not implement OAuth.`,
       remedy:
         'The gateway sends it, and the proxy removes it: delete nginx `proxy_hide_header WWW-Authenticate` and `proxy_intercept_errors`.',
     }
@@ -30,7 +30,7 @@ export function isChallenge(answer: Answer, { asked }: ClientState): Fault | und
   if (!/^Bearer\s/i.test(challenge)) {
     return {
       code: 'challenge_of_proxy',
-      text: `The WWW-Authenticate of the 401 to ${asked} begins with ${quoted(challenge.split(/[\s,]/, 1)[0])} instead of Bearer.`,
+      text: `The WWW-Authenticate of the 401 to ${request} begins with ${quoted(challenge.split(/[\s,]/, 1)[0])} instead of Bearer.`,
       remedy:
         'Disable the sign-in of the proxy (nginx `auth_basic`, Caddy `basic_auth`) for /mcp, /oauth/ and /.well-known/.',
     }

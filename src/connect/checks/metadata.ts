@@ -3,18 +3,18 @@ import { readObject, type Check, type Metadata } from '../step.ts'
 import { otherOriginFault } from './challenge.ts'
 
 /** Checks that the metadata exists and is a JSON object. */
-export const isMetadata: Check = (answer, { asked }) => {
+export const isMetadata: Check = (answer, { request }) => {
   if (answer.status !== 200) {
     return {
       code: 'metadata_missing',
-      text: `${asked} is answered ${answer.status}: clients cannot find the metadata.`,
+      text: `${request} is answered ${answer.status}: clients cannot find the metadata.`,
       remedy: `Pass /.well-known/ to the gateway too. For certificates, restrict the rule of nginx to \`location /.well-known/acme-challenge/\`: \`location /.well-known/\` also catches the metadata. ${passAllPathsRemedy}`,
     }
   }
   if (readObject(answer) !== undefined) return undefined
   return {
     code: 'metadata_unreadable',
-    text: `${asked} is answered 200, but not with a JSON object.`,
+    text: `${request} is answered 200, but not with a JSON object.`,
     remedy: `Another server answers there. ${passAllPathsRemedy}`,
   }
 }
@@ -157,11 +157,11 @@ function includes(server: Metadata, list: string, word: string): boolean {
 }
 
 /** Checks that an unknown address is answered 404, since some clients take any 200 for metadata. */
-export const isUnknown: Check = ({ status }, { asked }): Fault | undefined => {
+export const isUnknown: Check = ({ status }, { request }): Fault | undefined => {
   if (status === 404) return undefined
   return {
     code: 'unknown_answered',
-    text: `${asked}, which does not exist, is answered ${status} instead of 404; Claude Code takes the answer for metadata.`,
+    text: `${request}, which does not exist, is answered ${status} instead of 404; Claude Code takes the answer for metadata.`,
     remedy: `A website or application answers all paths: exclude /.well-known/ from it. ${passAllPathsRemedy}`,
   }
 }

@@ -102,24 +102,24 @@ function cookieFault(cookies: string | undefined): Fault | undefined {
 }
 
 /** Checks that the sign-in page is an HTML page. */
-export const isPage: Check = (answer, { asked }) => {
+export const isPage: Check = (answer, { request }) => {
   const { status, headers } = answer
   if (status === 200 && /^text\/html/i.test(headers['content-type'] ?? '')) return undefined
   return {
     code: 'page_missing',
-    text: `${asked}, the sign-in page, is answered ${status}${reasonIn(answer)}.`,
+    text: `${request}, the sign-in page, is answered ${status}${reasonIn(answer)}.`,
     remedy: `${passAllPathsRemedy} Pass cookies too.`,
   }
 }
 
 /** Checks that a made-up code is refused with `invalid_grant` (RFC 6749 section 5.2). */
-export const refusesUnknownCode: Check = (answer, { asked }) => {
+export const refusesUnknownCode: Check = (answer, { request }) => {
   const { status } = answer
   const error = readObject(answer)?.['error']
   if (error === 'invalid_grant' && status === 400) return undefined
   return {
     code: 'token_refusal',
-    text: `${asked} with a made-up code is answered ${status}${error === undefined ? '' : ` ${quoted(error)}`} instead of 400 with invalid_grant: clients cannot get tokens.`,
+    text: `${request} with a made-up code is answered ${status}${error === undefined ? '' : ` ${quoted(error)}`} instead of 400 with invalid_grant: clients cannot get tokens.`,
     remedy: `${passAllPathsRemedy} If a firewall inspects forms, exempt /oauth/token.`,
   }
 }

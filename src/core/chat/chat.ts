@@ -23,7 +23,7 @@ export type NativeRequest = {
   seal: ThoughtSeal
   /** What is lost when the request is translated. */
   lost: readonly Warning[]
-  /** Whether a request that the vendor refuses as it came is translated and sent again. */
+  /** Whether a request that the vendor refuses verbatim is translated and sent again. */
   isTranslatable: boolean
   /** Absent for a request that can be translated. */
   only?: OnlyNative | undefined
@@ -45,7 +45,7 @@ export type ChatAnswer = {
   completion: ChatCompletion
   usage: Usage
   bytes: number
-  /** The answer as it came, if the request was sent as it came. */
+  /** The verbatim answer, if the request was sent verbatim. */
   native?: NativeAnswer
 }
 /** A completion and its JSON, which is serialized once for both the caller and the cache. */
@@ -88,7 +88,7 @@ export type PreparedChat = {
   problems: readonly Problem[]
   /** Adjustments made in the translation. */
   warnings: readonly Warning[]
-  /** Whether the request is sent as it came, and translated only if the vendor refuses it. */
+  /** Whether the request is sent verbatim, and translated only if the vendor refuses it. */
   isNative?: true
   /** Requests a complete answer. Throws a ProviderFailure. */
   complete(turn: ChatTurn): Promise<ChatAnswer>

@@ -76,14 +76,14 @@ function checkToolChoice(request: ChatRequest): void {
 
 type NamedTool = components['schemas']['NamedTool']
 
-function checkTool(asked: NamedTool, tools: ChatRequest['tools'] & {}, path: string): void {
-  const isFunction = asked.type === 'function'
+function checkTool(tool: NamedTool, tools: ChatRequest['tools'] & {}, path: string): void {
+  const isFunction = tool.type === 'function'
   const names = tools.flatMap((tool) => {
     if (isFunction) return tool.type === 'function' ? tool.function.name : []
     return tool.type === 'custom' ? tool.custom.name : []
   })
-  const name = isFunction ? asked.function.name : asked.custom.name
-  checkName(name, names, { param: `${path}.${asked.type}.name`, list: 'tools' })
+  const name = isFunction ? tool.function.name : tool.custom.name
+  checkName(name, names, { param: `${path}.${tool.type}.name`, list: 'tools' })
 }
 
 type Listed = { param: string; list: 'tools' | 'functions' }
@@ -151,32 +151,32 @@ export function doubtfulLimits(request: ChatRequest, model: Model): readonly War
   if (undescribed || row.doubtful === undefined) return []
   return exceededLimits(request, model)
     .filter(({ limit }) => row.doubtful?.includes(limit))
-    .map(({ param, message, asked }) => {
+    .map(({ param, message, requested }) => {
       const reason = `${message} Sources disagree about this limit, so the request is sent unchanged.`
-      return { param, requested: asked, applied: asked, reason }
+      return { param, requested: requested, applied: requested, reason }
     })
 }
 
 type ExceededLimit = Required<Omit<Problem, 'toolMessage'>> & {
   limit: 'max_output_tokens' | 'context_window'
-  asked: number
+  requested: number
 }
 
 function exceededLimits(request: ChatRequest, { row }: Model): ExceededLimit[] {
   const { context_window: window, max_output_tokens: outputMax } = row
   const param = request.max_completion_tokens != null ? 'max_completion_tokens' : 'max_tokens'
-  const asked = request[param] ?? 0
+  const requested = request[param] ?? 0
   const exceeded: ExceededLimit[] = []
-  if (outputMax !== undefined && asked > outputMax) {
+  if (outputMax !== undefined && requested > outputMax) {
     const message = `${row.id} writes at most ${outputMax} tokens.`
-    exceeded.push({ param, message, code: 'invalid_value', limit: 'max_output_tokens', asked })
+    exceeded.push({ param, message, code: 'invalid_value', limit: 'max_output_tokens', requested })
   }
   if (window === undefined) return exceeded
   const tokensMin = Math.ceil(textLength(request) / charactersPerTokenMax)
   if (tokensMin > window) {
     const message = `The messages are longer than the ${window} tokens that ${row.id} can read.`
     const problem = { param: 'messages', message, code: 'context_length_exceeded' } as const
-    exceeded.push({ ...problem, limit: 'context_window', asked: tokensMin })
+    exceeded.push({ ...problem, limit: 'context_window', requested: tokensMin })
   }
   return exceeded
 }

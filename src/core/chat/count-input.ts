@@ -10,7 +10,7 @@ import { estimateInput } from './estimate.ts'
 export type InputCount = { tokens: number; provider?: string }
 
 type Parts = { admit: Admit } & Pick<RouteTable, 'routes'>
-type Context = Pick<CallContext, 'caller' | 'ending' | 'hold'>
+type Context = Pick<CallContext, 'caller' | 'ending' | 'memory'>
 
 /** Vendors count in a fraction of a second; clients such as Claude Code wait for the count. */
 const timeoutMs = 5000
@@ -22,7 +22,7 @@ const timeoutMs = 5000
 export async function countInput(
   { admit, routes }: Parts,
   { request, models, native }: ChatInputs,
-  { caller, ending, hold }: Context,
+  { caller, ending, memory }: Context,
 ): Promise<InputCount> {
   checkConversation(request)
   await countRequest(admit, caller)
@@ -31,7 +31,7 @@ export async function countInput(
   const verbatim = native && { ...native, isTranslatable: true }
   const prepared = route?.provider.chat?.prepare(request, route, verbatim)
   const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(timeoutMs)])
-  const tokens = await prepared?.countInput?.({ signal, hold }).catch(unlessBroken)
+  const tokens = await prepared?.countInput?.({ signal, memory }).catch(unlessBroken)
   return tokens === undefined
     ? { tokens: estimateInput(request) }
     : { tokens, provider: route!.provider.id }

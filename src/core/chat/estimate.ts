@@ -21,17 +21,17 @@ const tokensPerPart = 1000
 const answerTokensAssumed = 1000
 
 /** Tokens for rate limits: `certain`, or `assumed` for an output without a requested maximum. */
-export function tokensAsked(request: ChatRequest): { certain: number; assumed: number } {
+export function tokenDemand(request: ChatRequest): { certain: number; assumed: number } {
   const { messages, tools = [], n } = request
   const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))
   const media = parts.filter((part) => part.type !== 'text').length
   const texts = [conversationText(request), tools.length === 0 ? '' : JSON.stringify(tools)]
   const input = texts.reduce((sum, text) => sum + tokensOf(text), media * tokensPerPart)
-  const asked = request.max_completion_tokens ?? request.max_tokens
+  const limit = request.max_completion_tokens ?? request.max_tokens
   const choices = n ?? 1
-  return asked == null
+  return limit == null
     ? { certain: input, assumed: answerTokensAssumed * choices }
-    : { certain: input + asked * choices, assumed: 0 }
+    : { certain: input + limit * choices, assumed: 0 }
 }
 
 /** Tokens of a call that produces no text, for rate limits. */
@@ -77,9 +77,12 @@ function documentTokens(url: string): number {
 }
 
 /** Estimated token counts of a call with several choices, when the vendor reports no usage. */
-export function estimateAnswer(request: ChatRequest, said: readonly (Said | undefined)[]): Usage {
-  const usage = estimateTokens(conversationText(request), said.map(spokenText).join(''))
-  const thought = said.map((one) => one?.reasoning_content ?? '').join('')
+export function estimateAnswer(
+  request: ChatRequest,
+  answers: readonly (AnswerTexts | undefined)[],
+): Usage {
+  const usage = estimateTokens(conversationText(request), answers.map(spokenText).join(''))
+  const thought = answers.map((one) => one?.reasoning_content ?? '').join('')
   return thought === '' ? usage : { ...usage, reasoningTokens: tokensOf(thought) }
 }
 
@@ -92,7 +95,7 @@ export function estimateStream(request: ChatRequest, events: Buffer): Usage {
 }
 
 /** The text in the `delta` of a native event: a string, or an object with one of these members. */
-function nativeText(delta: unknown): Said | undefined {
+function nativeText(delta: unknown): AnswerTexts | undefined {
   if (typeof delta === 'string') return { content: delta }
   if (typeof delta !== 'object' || delta === null) return undefined
   const { text, thinking, partial_json: input } = delta as Record<string, unknown>
@@ -122,21 +125,21 @@ export function conversationText({ messages }: ChatRequest): string {
 }
 
 /** All text of an answer, including reasoning and tool calls. */
-function spokenText(said: Said | undefined): string {
-  const calls = (said?.tool_calls ?? []).map((call) => [
+function spokenText(answer: AnswerTexts | undefined): string {
+  const calls = (answer?.tool_calls ?? []).map((call) => [
     call?.function?.name,
     call?.function?.arguments,
     call?.custom?.input,
   ])
-  return [said?.content, said?.reasoning_content, ...calls.flat()].join('')
+  return [answer?.content, answer?.reasoning_content, ...calls.flat()].join('')
 }
 
-type SaidCall = {
+type CallTexts = {
   function?: { name?: string; arguments?: string }
   custom?: { name?: string; input?: string }
 }
-type Said = {
+type AnswerTexts = {
   content?: string | null
   reasoning_content?: string | null
-  tool_calls?: (SaidCall | null)[] | null
+  tool_calls?: (CallTexts | null)[] | null
 }

@@ -1,4 +1,4 @@
-import type { Hold } from '../../bytes/budget.ts'
+import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ChatChunk } from './chunks.ts'
 
@@ -8,14 +8,14 @@ type Search = NonNullable<Delta['web_searches']>[number]
 type Citation = NonNullable<Delta['annotations']>[number]
 
 /** A tool call of an answer as it begins. */
-export type BegunCall = Pick<CallDelta, 'index' | 'id' | 'extra_content'> & {
+export type CallHead = Pick<CallDelta, 'index' | 'id' | 'extra_content'> & {
   name: string
   isCustom: boolean
 }
 /** A piece of an answer; `input` belongs to the call that began last. */
 export type Piece =
   | { kind: 'reasoning' | 'text' | 'refusal' | 'input'; text: string }
-  | { kind: 'call'; call: BegunCall }
+  | { kind: 'call'; call: CallHead }
   /** A search of the vendor. */
   | { kind: 'search'; search: Search }
   /** Sources of the text, whose places are those in the whole text of the answer. */
@@ -28,9 +28,9 @@ export type PieceReader = {
   end(): string | undefined
 }
 
-type KnownCall = BegunCall & { text: string }
-type Said = Exclude<Piece, { kind: 'call' | 'input' }>
-type Waiting = Said | KnownCall
+type OpenCall = CallHead & { text: string }
+type TextPiece = Exclude<Piece, { kind: 'call' | 'input' }>
+type Waiting = TextPiece | OpenCall
 
 /** More than any model writes. */
 const textLengthMax = 16 * 1024 * 1024
@@ -41,29 +41,29 @@ const stepLength = 4096
 
 /**
  * Writes the pieces of an answer for APIs in which an item ends before the next begins: what arrives before
- * a call is complete waits for the end of the answer. `hold` counts the texts, which these APIs repeat at the
+ * a call is complete waits for the end of the answer. `memory` counts the texts, which these APIs repeat at the
  * end of an item. `read` throws a ProviderFailure for an answer without end.
  */
 export function orderedPieces(
-  hold: Pick<Hold, 'takeMore'>,
+  memory: Pick<MemoryHold, 'takeMore'>,
   write: (piece: Piece) => void,
 ): PieceReader {
-  const count = lengthCounter(hold)
-  const calls = new Map<number, KnownCall>()
+  const count = lengthCounter(memory)
+  const calls = new Map<number, OpenCall>()
   const waiting: Waiting[] = []
-  let open: KnownCall | undefined
+  let open: OpenCall | undefined
   let finishReason: string | undefined
 
   const mustWait = () => waiting.length > 0 || (open !== undefined && !isComplete(open))
   const writeInput = (text: string) => {
     if (text !== '') write({ kind: 'input', text })
   }
-  const begin = (call: KnownCall) => {
+  const begin = (call: OpenCall) => {
     open = call
     write({ kind: 'call', call })
     writeInput(call.text)
   }
-  const say = (piece: Said) => {
+  const say = (piece: TextPiece) => {
     count('text' in piece ? piece.text.length : JSON.stringify(piece).length)
     if (mustWait()) {
       waiting.push(piece)
@@ -113,8 +113,8 @@ export function orderedPieces(
   }
 }
 
-/** Counts the length of an answer in `hold`. Throws a ProviderFailure for an answer without end. */
-function lengthCounter(hold: Pick<Hold, 'takeMore'>): (more: number) => void {
+/** Counts the length of an answer in `memory`. Throws a ProviderFailure for an answer without end. */
+function lengthCounter(memory: Pick<MemoryHold, 'takeMore'>): (more: number) => void {
   let length = 0
   let counted = 0
   return (more) => {
@@ -124,7 +124,7 @@ function lengthCounter(hold: Pick<Hold, 'takeMore'>): (more: number) => void {
     }
     if (length - counted < stepLength) return
     // A character takes at most two bytes.
-    if (hold.takeMore(2 * (length - counted)) !== undefined) {
+    if (memory.takeMore(2 * (length - counted)) !== undefined) {
       throw new ProviderFailure('no_memory', 'The gateway has no memory left for the answer.')
     }
     counted = length
@@ -132,7 +132,7 @@ function lengthCounter(hold: Pick<Hold, 'takeMore'>): (more: number) => void {
 }
 
 /** Whether the arguments of a call are whole: a JSON object cannot be continued. */
-function isComplete({ isCustom, text }: KnownCall): boolean {
+function isComplete({ isCustom, text }: OpenCall): boolean {
   if (isCustom) return true
   if (!text.trimEnd().endsWith('}')) return false
   try {

@@ -69,12 +69,12 @@ function withUrls(request: ChatRequest, urls: ReadonlyMap<string, unknown>) {
 export function withEnds(
   request: ChatRequest,
   readSources: ReadSources,
-  { deadline: { signal }, context: { hold } }: Call,
+  { deadline: { signal }, context: { memory } }: Call,
 ): Promise<ReturnType<typeof withUrls>> | undefined {
   const jpegs = conversationImages(request).filter(({ address }) => mayLackEnd(address))
   if (jpegs.length === 0) return undefined
   const read = async (named: NamedAddress) => {
-    const reading = readSources([named], { signal, hold }).then(([source]) => dataUrlOf(source!))
+    const reading = readSources([named], { signal, memory }).then(([source]) => dataUrlOf(source!))
     return [named.address, await reading.catch((error: unknown) => error)] as const
   }
   return Promise.all(jpegs.map(read)).then((urls) => withUrls(request, new Map(urls)))
@@ -103,9 +103,9 @@ export function fitted(
   )
   const warnings = oversizeWarnings(pictures, model)
   if (warnings.length === 0) return chat
-  const smaller = async ({ signal, hold }: ChatTurn) => {
-    const sources = await parts.readSources(pictures, { signal, hold })
-    const copies = await fitSources(sources, model, { shrink: parts.shrinkPicture, hold })
+  const smaller = async ({ signal, memory }: ChatTurn) => {
+    const sources = await parts.readSources(pictures, { signal, memory })
+    const copies = await fitSources(sources, model, { shrink: parts.shrinkPicture, memory })
     return provider.chat!.prepare(withCopies(request, pictures, copies), route)
   }
   return {

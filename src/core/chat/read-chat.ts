@@ -1,4 +1,4 @@
-import type { Hold } from '../../bytes/budget.ts'
+import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import { joinPieces, piecesLength } from '../../bytes/pieces.ts'
 import type { Caller } from '../caller.ts'
 import { assertTaken, GatewayError, withName } from '../error.ts'
@@ -30,12 +30,12 @@ import { withoutEmpty } from './default-values.ts'
 // and the tool: models, translation, empty members, pictures, base64.
 
 /** A request of an API, in which tickets may replace large base64 texts. */
-type Call = { caller: Caller; texts: ExtractedTexts; hold: Hold }
+type Call = { caller: Caller; texts: ExtractedTexts; memory: MemoryHold }
 /** What the reading needs of the gateway. */
 export type ReadParts = { find: FindModel; checkPicture: CheckPicture }
 
 /** A request of the chat API. */
-export type ReadChat = Pick<Call, 'texts' | 'hold'> & {
+export type ReadChat = Pick<Call, 'texts' | 'memory'> & {
   models: FoundModels
   /** The request in which tickets may replace large base64 texts. */
   draft: ChatRequest
@@ -48,7 +48,7 @@ export type ReadChat = Pick<Call, 'texts' | 'hold'> & {
 /** Reads a request for a language model or an image model. Throws a GatewayError. */
 export function readChat(
   request: ChatRequest,
-  { caller, texts, hold }: Call,
+  { caller, texts, memory }: Call,
   { find, checkPicture }: ReadParts,
 ): ReadChat {
   const models = modelsOf(request, caller, find)
@@ -56,7 +56,7 @@ export function readChat(
   checkFallbacks(models, pictureVendor !== undefined)
   const { draft, warnings } = corrected(request, texts, checkPicture)
   if (pictureVendor !== undefined) checkConversation(draft)
-  return { models, draft, warnings, pictureVendor, texts, hold }
+  return { models, draft, warnings, pictureVendor, texts, memory }
 }
 
 /**
@@ -72,17 +72,17 @@ function pictureVendorOf(
 }
 
 /** The inputs of `gateway.chat`. */
-export function chatInputs({ draft, models, texts, hold }: ReadChat): ChatInputs {
-  return { request: restoreBase64(draft, texts, hold), models }
+export function chatInputs({ draft, models, texts, memory }: ReadChat): ChatInputs {
+  return { request: restoreBase64(draft, texts, memory), models }
 }
 
 /** The inputs of `gateway.image`, with the checked options of the vendor. Throws a GatewayError. */
 export function pictureInputs(
-  { draft, models, texts, hold }: ReadChat,
+  { draft, models, texts, memory }: ReadChat,
   config: ImageConfig = {},
 ): ImageInputs & Required<Pick<ImageInputs, 'nameOf'>> {
   // Warnings quote the request with its texts; `messages` is left out, since no warning quotes it.
-  const shown = restoreBase64({ ...draft, messages: [] }, texts, hold)
+  const shown = restoreBase64({ ...draft, messages: [] }, texts, memory)
   const warnings = [...ignoredFields(shown, config), ...ignoredMessages(draft)]
   const request = chatToImage(draft, config)
   return { request, models, ...conversationInputs(draft), texts, warnings, nameOf: nameIn(config) }
@@ -138,7 +138,7 @@ export type ReadTranslated = ChatInputs & {
 /** Reads a translated request; a vendor that has its API gets it verbatim. Throws a GatewayError. */
 export function readTranslated(
   { request, warnings, lost, only, nameOf }: TranslatedChat,
-  { models, texts, hold }: Pick<Call, 'texts' | 'hold'> & { models: FoundModels },
+  { models, texts, memory }: Pick<Call, 'texts' | 'memory'> & { models: FoundModels },
   { api, headers, seal, bodyOf }: Native,
   { checkPicture }: Pick<ReadParts, 'checkPicture'>,
 ): ReadTranslated {
@@ -153,7 +153,7 @@ export function readTranslated(
     const made = [...warnings, ...(body === undefined ? lost : []), ...(checked.warnings ?? [])]
     // Together, since each text becomes one string.
     const all = { request: draft, warnings: made.length === 0 ? undefined : made, body }
-    const { body: sent, ...whole } = restoreBase64(all, texts, hold)
+    const { body: sent, ...whole } = restoreBase64(all, texts, memory)
     const native = sent && { api, body: sent, headers, seal, lost, only }
     return { ...whole, models, native, draft, nameOf }
   } catch (thrown) {
@@ -173,7 +173,7 @@ function corrected(request: ChatRequest, texts: ExtractedTexts, check: CheckPict
  * Puts each extracted base64 text back in place of its ticket in the data URL. Throws a
  * GatewayError if there is not enough memory for the texts as strings.
  */
-export function restoreBase64<T>(value: T, texts: ExtractedTexts, hold: Hold): T {
+export function restoreBase64<T>(value: T, texts: ExtractedTexts, memory: MemoryHold): T {
   if (texts.size === 0) return value
   const restored = new Map<string, string>()
   const textOf = (url: string): string => {
@@ -182,7 +182,7 @@ export function restoreBase64<T>(value: T, texts: ExtractedTexts, hold: Hold): T
     if (text === undefined) return url
     const known = restored.get(url)
     if (known !== undefined) return known
-    assertTaken(hold.takeMore(3 * piecesLength(text)))
+    assertTaken(memory.takeMore(3 * piecesLength(text)))
     const whole = url.slice(0, start) + joinPieces(text).toString('latin1')
     restored.set(url, whole)
     return whole

@@ -1,9 +1,9 @@
-import type { Hold } from '../../bytes/budget.ts'
+import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import { fail, receiptSoFar, succeed, type Call, type Delivery } from '../call.ts'
 import { toGatewayError, type GatewayError } from '../error.ts'
 import { joined, type Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
-import { cacheEntryBytesMax, type CachedAnswer } from '../recall/cached-answer.ts'
+import { cacheEntryBytesMax, type CachedAnswer } from '../repeats/cached-answer.ts'
 import type { Receipt } from '../receipt.ts'
 import type { Route } from '../route.ts'
 import type { ChatRequest, ChatStream, EventSink, StreamEnd } from './chat.ts'
@@ -27,70 +27,70 @@ export type StreamedChat = {
 
 /** Maximum bytes of a stream that are kept to estimate its tokens if the vendor reports none; real answers are shorter. */
 const estimateBytesMax = 1024 * 1024
-type Begun = {
+type OpenStream = {
   stream: ChatStream
   route: Route
   warnings: readonly Warning[]
   request: ChatRequest
   delivery: Delivery
 }
-type KeptStream = { events: Buffer } & Omit<StreamEnd, 'usage'>
+type CachedStream = { events: Buffer } & Omit<StreamEnd, 'usage'>
 
 /**
  * Forwards the events, then records the call, and resolves when the row is durable. A stream that is
  * never piped is recorded when its caller disconnects or the deadline expires.
  */
-export function deliverStream(begun: Begun): StreamedChat {
-  const { route } = begun
-  const { call } = begun.delivery
+export function deliverStream(open: OpenStream): StreamedChat {
+  const { route } = open
+  const { call } = open.delivery
   const { signal } = call.deadline
-  const warnings = joined(begun.delivery.warnings, begun.warnings)
+  const warnings = joined(open.delivery.warnings, open.warnings)
   let ended: Promise<StreamOutcome> | undefined
   const abandon = () => {
-    ended ??= brokenOff(begun, signal.reason, Buffer.alloc(0))
+    ended ??= brokenOff(open, signal.reason, Buffer.alloc(0))
   }
   if (signal.aborted) abandon()
   else signal.addEventListener('abort', abandon, { once: true })
-  const { isNative, usageSoFar } = begun.stream
+  const { isNative, usageSoFar } = open.stream
   return {
     receipt: receiptSoFar(call, route, warnings),
     ...(isNative && { native: { usage: usageSoFar?.() } }),
     pipe: (sink) => {
       signal.removeEventListener('abort', abandon)
-      return (ended ??= forward(begun, sink, warnings))
+      return (ended ??= forward(open, sink, warnings))
     },
   }
 }
 
 async function forward(
-  begun: Begun,
+  open: OpenStream,
   sink: EventSink,
   warnings: readonly Warning[],
 ): Promise<StreamOutcome> {
-  const { stream, route, request, delivery } = begun
-  const { call, keep } = delivery
-  const kept = keepEvents(sink, {
-    cacheBytesMax: keep === undefined ? 0 : cacheEntryBytesMax,
+  const { stream, route, request, delivery } = open
+  const { call, share } = delivery
+  const copy = copyEvents(sink, {
+    cacheBytesMax: share === undefined ? 0 : cacheEntryBytesMax,
     estimateBytesMax,
-    hold: call.context.hold,
+    memory: call.context.memory,
   })
   try {
-    const { usage: reported, ...end } = await stream.forward(kept.sink)
+    const { usage: reported, ...end } = await stream.forward(copy.sink)
     const isCounted = reported !== undefined && reported.outputTokens > 0
-    const usage = isCounted ? reported : estimated(reported, request, kept)
-    traceAnswer(call, end, kept)
+    const usage = isCounted ? reported : estimated(reported, request, copy)
+    traceAnswer(call, end, copy)
     const receipt = await succeed(call, { route, usage, servedModel: end.identity.model }, warnings)
-    if (kept.complete()) {
-      keep?.(() => cachedAnswer({ events: kept.events(), ...end }, usage, receipt))
+    if (copy.complete()) {
+      share?.(() => cachedAnswer({ events: copy.events(), ...end }, usage, receipt))
     }
     return { ...end, usage, receipt }
   } catch (thrown) {
-    return brokenOff(begun, thrown, kept.events())
+    return brokenOff(open, thrown, copy.events())
   }
 }
 
-function estimated(reported: Usage | undefined, request: ChatRequest, kept: KeptEvents): Usage {
-  const own = estimateStream(request, kept.events())
+function estimated(reported: Usage | undefined, request: ChatRequest, copy: EventCopy): Usage {
+  const own = estimateStream(request, copy.events())
   return reported === undefined ? own : estimateMissing(reported, own)
 }
 
@@ -98,17 +98,17 @@ function estimated(reported: Usage | undefined, request: ChatRequest, kept: Kept
 function traceAnswer(
   { context: { trace } }: Call,
   end: Omit<StreamEnd, 'usage'>,
-  kept: KeptEvents,
+  copy: EventCopy,
 ): void {
   trace?.answered?.({
     id: end.identity.id,
-    finishReasons: end.native ? [end.native.finishReason] : finishReasonsIn(kept.events()),
+    finishReasons: end.native ? [end.native.finishReason] : finishReasonsIn(copy.events()),
   })
 }
 
 /** Records an incomplete stream at the price of the delivered events. */
 async function brokenOff(
-  { stream, route, request, delivery: { call } }: Begun,
+  { stream, route, request, delivery: { call } }: OpenStream,
   thrown: unknown,
   events: Buffer,
 ): Promise<StreamOutcome> {
@@ -121,7 +121,7 @@ async function brokenOff(
 }
 
 function cachedAnswer(
-  result: KeptStream,
+  result: CachedStream,
   usage: Usage,
   { model, provider, warnings, cost }: Receipt,
 ): CachedAnswer {
@@ -135,7 +135,7 @@ export function replayStream(
   receipt: Receipt,
 ): StreamedChat {
   // Only `deliverStream` writes under the cache key of a streamed request.
-  const { events, ...end } = result as KeptStream
+  const { events, ...end } = result as CachedStream
   return {
     receipt,
     ...(end.native && { native: { usage } }),
@@ -155,7 +155,7 @@ function partialUsage(stream: ChatStream, estimated: Usage): Usage {
   return { ...counted, inputTokens, outputTokens, estimated: true }
 }
 
-type KeptEvents = {
+type EventCopy = {
   /** Keeps the events that are written, and forwards them. */
   sink: EventSink
   events(): Buffer
@@ -164,7 +164,7 @@ type KeptEvents = {
 }
 
 /** Bytes to keep for the cache (0: none) and for the token estimate. */
-type Limits = { cacheBytesMax: number; estimateBytesMax: number; hold: Hold }
+type Limits = { cacheBytesMax: number; estimateBytesMax: number; memory: MemoryHold }
 
 const slabBytes = 8192
 
@@ -172,10 +172,10 @@ const slabBytes = 8192
  * Keeps the events that pass, for the cache and for token estimates. They are copied into slabs,
  * since hundreds of small buffers that live as long as a stream burden the garbage collector.
  */
-export function keepEvents(
+export function copyEvents(
   sink: EventSink,
-  { cacheBytesMax, estimateBytesMax, hold }: Limits,
-): KeptEvents {
+  { cacheBytesMax, estimateBytesMax, memory }: Limits,
+): EventCopy {
   let bytesMax = Math.max(cacheBytesMax, estimateBytesMax)
   const full: Buffer[] = []
   let slab = Buffer.alloc(0)
@@ -184,9 +184,9 @@ export function keepEvents(
 
   /** Reserves memory for a slab. When memory is short, the copy for the cache is dropped first. */
   const mayTake = (more: number): boolean =>
-    (bytes <= estimateBytesMax ? hold.takeMore(more) : hold.take(more)) === undefined
+    (bytes <= estimateBytesMax ? memory.takeMore(more) : memory.take(more)) === undefined
 
-  const keep = (piece: Buffer) => {
+  const append = (piece: Buffer) => {
     if (used + piece.length > slab.length) {
       const more = Math.max(slabBytes, piece.length)
       if (!mayTake(more)) {
@@ -208,7 +208,7 @@ export function keepEvents(
       onDrain: sink.onDrain,
       write: (piece) => {
         bytes += piece.length
-        if (bytes <= bytesMax) keep(piece)
+        if (bytes <= bytesMax) append(piece)
         return sink.write(piece)
       },
     },

@@ -1,7 +1,7 @@
 import type { Model } from '../model.ts'
 import type { UpperUsage } from '../money/upper-cost.ts'
 import type { ChatRequest } from './chat.ts'
-import { searchesAsked } from './web-search.ts'
+import { searchDemand } from './web-search.ts'
 
 /** Upper bound of the tokens of a picture at any vendor; only gpt-4o-mini comes close. */
 const pictureTokens = 16_384
@@ -25,10 +25,10 @@ const outputTokensAssumed = 131_072
  */
 export function upperChatUsage(request: ChatRequest): (model: Model) => UpperUsage {
   const { serviceTier, ...said } = readRequest(request)
-  const asked = request.max_completion_tokens ?? request.max_tokens ?? undefined
+  const limit = request.max_completion_tokens ?? request.max_tokens ?? undefined
   return ({ row: { context_window: window, max_output_tokens: outputMax }, prices }) => {
-    const output = asked ?? outputMax ?? window ?? outputTokensAssumed
-    const searches = request.web_search_options && prices.webSearch ? searchesAsked(request) : 0
+    const output = limit ?? outputMax ?? window ?? outputTokensAssumed
+    const searches = request.web_search_options && prices.webSearch ? searchDemand(request) : 0
     // The model reads the conversation and what it has found again after each search.
     const found = (searchTokens * searches * (searches + 1)) / 2
     // The token count of a document is unknown; only the context window limits it.
@@ -46,7 +46,7 @@ export function upperChatUsage(request: ChatRequest): (model: Model) => UpperUsa
   }
 }
 
-type Said = {
+type InputTotals = {
   tokens: number
   hasAudioInput: boolean
   hasImageInput: boolean
@@ -56,9 +56,9 @@ type Said = {
   serviceTier: string | undefined
 }
 
-function readRequest(request: ChatRequest): Said {
+function readRequest(request: ChatRequest): InputTotals {
   const { messages, ...settings } = request
-  const said: Said = {
+  const said: InputTotals = {
     tokens: overheadTokens + bytesOf(settings) + (request.tools?.length ? toolTokens : 0),
     hasAudioInput: false,
     hasImageInput: false,
@@ -78,28 +78,28 @@ function readRequest(request: ChatRequest): Said {
 
 type Part = Exclude<ChatRequest['messages'][number]['content'], string | null | undefined>[number]
 
-function readPart(said: Said, part: Part): void {
-  if (part.type === 'image_url') addPicture(said)
+function readPart(totals: InputTotals, part: Part): void {
+  if (part.type === 'image_url') addPicture(totals)
   else if (part.type === 'input_audio') {
-    said.hasAudioInput = true
-    said.tokens += messageTokens + part.input_audio.data.length / soundBytesPerToken
+    totals.hasAudioInput = true
+    totals.tokens += messageTokens + part.input_audio.data.length / soundBytesPerToken
   } else if (part.type === 'file') {
-    said.readsFiles = true
-    said.tokens += bytesOf(part)
-  } else said.tokens += bytesOf(part)
+    totals.readsFiles = true
+    totals.tokens += bytesOf(part)
+  } else totals.tokens += bytesOf(part)
 }
 
 /** Pictures in assistant messages are sent to the next model as input. */
-function readRest(said: Said, rest: object): void {
+function readRest(totals: InputTotals, rest: object): void {
   for (const [name, value] of Object.entries(rest)) {
-    if (name === 'images' && Array.isArray(value)) for (const _ of value) addPicture(said)
-    else said.tokens += name.length + bytesOf(value)
+    if (name === 'images' && Array.isArray(value)) for (const _ of value) addPicture(totals)
+    else totals.tokens += name.length + bytesOf(value)
   }
 }
 
-function addPicture(said: Said): void {
-  said.hasImageInput = true
-  said.tokens += pictureTokens
+function addPicture(totals: InputTotals): void {
+  totals.hasImageInput = true
+  totals.tokens += pictureTokens
 }
 
 /** An upper bound of the bytes of a value's JSON. */

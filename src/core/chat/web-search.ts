@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types.ts'
-import { given } from '../given.ts'
+import { prune } from '../prune.ts'
 import { searchesMax } from '../money/upper-cost.ts'
 import type { ChatRequest } from './chat.ts'
 
@@ -8,8 +8,8 @@ type Schemas = components['schemas']
 export type SearchRequest = Pick<ChatRequest, 'web_search_options'>
 
 /** The most searches of the web that a request allows. */
-export function searchesAsked({ web_search_options: asked }: SearchRequest): number {
-  return Math.min(asked?.max_searches ?? searchesMax, searchesMax)
+export function searchDemand({ web_search_options: search }: SearchRequest): number {
+  return Math.min(search?.max_searches ?? searchesMax, searchesMax)
 }
 
 /** The place of the user in the canonical form, for an API that has its members side by side. */
@@ -18,6 +18,6 @@ export function userLocation(
 ): Pick<Schemas['WebSearchOptions'], 'user_location'> {
   if (place == null) return {}
   const { city, country, region, timezone } = place
-  const approximate = given({ city, country, region, timezone })
+  const approximate = prune({ city, country, region, timezone })
   return { user_location: { type: 'approximate', approximate } }
 }

@@ -16,7 +16,7 @@ import type {
   PreparedChat,
 } from './chat.ts'
 import { checkConversation, doubtfulLimits, modelProblems } from './check.ts'
-import { estimateMissing, estimateAnswer, tokensAsked } from './estimate.ts'
+import { estimateMissing, estimateAnswer, tokenDemand } from './estimate.ts'
 import { finishReasonsOf } from './finish-reasons.ts'
 import { showMadePictures, fitted, withEnds, type PictureParts } from './pictures.ts'
 import { placeResultMedia } from './media.ts'
@@ -31,12 +31,12 @@ import { fieldHint } from './other-apis.ts'
 
 type ChatParts = PictureParts & { limits: { chatTimeoutMs: number } }
 /** The request as it is sent, which `read` changes if pictures of it are changed. */
-type Asked = {
+type SentRequest = {
   request: ChatRequest
   native: NativeRequest | undefined
   warnings: readonly Warning[]
 }
-type Attempt<T> = (route: Route, turn: ChatTurn) => Promise<T>
+type TryRoute<T> = (route: Route, turn: ChatTurn) => Promise<T>
 
 /** A conversation with a language model, answered in one piece. */
 export function chatWork(
@@ -50,7 +50,7 @@ export function chatWork(
     ready: prepared,
     isShared: true,
     make: async (call, selection) => {
-      const attempt: Attempt<ChatAnswer> = (route, turn) => prepared(route).complete(turn)
+      const attempt: TryRoute<ChatAnswer> = (route, turn) => prepared(route).complete(turn)
       const { value, route } = await tryRoutes(call, selection, attempt, { ready: prepared })
       const { completion, usage: counted, bytes, native: asItCame } = value
       const usage = counted.outputTokens > 0 ? counted : withEstimates(counted, request, completion)
@@ -63,8 +63,8 @@ export function chatWork(
       const warnings = warningsOf(prepared(route), asItCame !== undefined)
       return { route, usage, servedModel: completion.model, result, bytes, warnings }
     },
-    deliver: (made, delivery) =>
-      deliverWhole(made, delivery, ({ text, native: kept }): CachedChat => {
+    deliver: (whole, delivery) =>
+      deliverWhole(whole, delivery, ({ text, native: kept }): CachedChat => {
         const native = kept && { native: Buffer.from(JSON.stringify(kept)) }
         return { text: Buffer.from(text), ...native }
       }),
@@ -86,7 +86,7 @@ function cachedResult({ text: bytes, native }: CachedChat): ChatResult {
   return { text, completion: JSON.parse(text) as ChatCompletion, ...kept }
 }
 
-/** A request that is sent as it came has the warnings of its translation only if the vendor refused it. */
+/** A request that is sent verbatim has the warnings of its translation only if the vendor refused it. */
 type Prepared = PreparedChat & { ifTranslated?: readonly Warning[] }
 
 function warningsOf({ warnings, ifTranslated }: Prepared, isAsItCame: boolean): readonly Warning[] {
@@ -98,26 +98,26 @@ function withEstimates(counted: Usage, request: ChatRequest, { choices }: ChatCo
   return estimateMissing(counted, estimateAnswer(request, said))
 }
 
-type BegunStream = { stream: ChatStream; route: Route; warnings: readonly Warning[] }
+type RoutedStream = { stream: ChatStream; route: Route; warnings: readonly Warning[] }
 
 /** A streamed conversation; it cannot fail over after its first event. */
 export function chatStreamWork(
   inputs: ChatInputs,
   parts: ChatParts,
   strict: boolean,
-): Work<BegunStream, StreamedChat> {
+): Work<RoutedStream, StreamedChat> {
   const { request, prepared, steps } = conversation(inputs, parts, strict)
   return {
     ...steps,
     isShared: false,
     make: async (call, selection) => {
-      const attempt: Attempt<ChatStream> = (route, turn) => prepared(route).stream(turn)
+      const attempt: TryRoute<ChatStream> = (route, turn) => prepared(route).stream(turn)
       const options = { ready: prepared, isStream: true }
       const { value: stream, route } = await tryRoutes(call, selection, attempt, options)
       const warnings = warningsOf(prepared(route), stream.isNative === true)
       return { stream, route, warnings }
     },
-    deliver: async (begun, delivery) => deliverStream({ ...begun, request, delivery }),
+    deliver: async (stream, delivery) => deliverStream({ ...stream, request, delivery }),
     replay: replayStream,
   }
 }
@@ -125,7 +125,7 @@ export function chatStreamWork(
 function conversation({ models, ...inputs }: ChatInputs, parts: ChatParts, strict: boolean) {
   const request = { ...inputs.request }
   const native = inputs.native && { ...inputs.native, isTranslatable: !strict }
-  const asked: Asked = { request, native, warnings: [] }
+  const sent: SentRequest = { request, native, warnings: [] }
   let upperUsage: ((model: Model) => UpperUsage) | undefined
   const steps = {
     modality: 'chat' as const,
@@ -134,7 +134,7 @@ function conversation({ models, ...inputs }: ChatInputs, parts: ChatParts, stric
     warnings: [],
     checkRequest: () => checkConversation(request),
     prompt: () => lastUserText(request),
-    demand: { images: 0, tokens: () => tokensAsked(request) },
+    demand: { images: 0, tokens: () => tokenDemand(request) },
     // What is found changes.
     isNeverCached: request.web_search_options != null,
     check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
@@ -142,26 +142,26 @@ function conversation({ models, ...inputs }: ChatInputs, parts: ChatParts, stric
       withEnds(request, parts.readSources, call)?.then((ended) => {
         if (ended === undefined) return
         request.messages = ended.request.messages
-        asked.warnings = ended.warnings ?? []
+        sent.warnings = ended.warnings ?? []
         if (native === undefined || native.only !== undefined) return
-        asked.native = undefined
-        asked.warnings = [...asked.warnings, ...native.lost]
+        sent.native = undefined
+        sent.warnings = [...sent.warnings, ...native.lost]
       }),
     upperUsage: ({ model }: Route) => (upperUsage ??= upperChatUsage(request))(model),
     canonical: () =>
       native === undefined ? request : [request, native.api, native.body, native.headers],
   }
-  return { request, prepared: preparedChats(asked, parts), steps }
+  return { request, prepared: preparedChats(sent, parts), steps }
 }
 
 /** Translates the request for a route at its first try; later tries reuse the translation. */
-function preparedChats(asked: Asked, parts: ChatParts): (route: Route) => Prepared {
-  const { request } = asked
+function preparedChats(sent: SentRequest, parts: ChatParts): (route: Route) => Prepared {
+  const { request } = sent
   const translated: { route: Route; chat: Prepared }[] = []
   return (route) => {
     const known = translated.find((one) => one.route === route)
     if (known !== undefined) return known.chat
-    const { native } = asked
+    const { native } = sent
     const settled = orderToolResults(request.messages)
     const hints = fieldHints(request)
     const chat = settled
@@ -169,7 +169,7 @@ function preparedChats(asked: Asked, parts: ChatParts): (route: Route) => Prepar
       : prepareFor({ route, parts }, request, native)
     const plain = native === undefined ? chat : withLosses(chat, native, route)
     const hinted = hints ? withHints(plain.warnings, request, hints) : plain.warnings
-    const written = { ...plain, warnings: joined(hinted, asked.warnings) }
+    const written = { ...plain, warnings: joined(hinted, sent.warnings) }
     translated.push({ route, chat: written })
     return written
   }
@@ -214,9 +214,9 @@ function prepareFor(
   return { ...chat, problems, warnings: [...warnings, ...asSent(chat.warnings)] }
 }
 
-function prepareShown(place: Place, asked: ChatRequest, native?: NativeRequest): PreparedChat {
+function prepareShown(place: Place, original: ChatRequest, native?: NativeRequest): PreparedChat {
   const { route } = place
-  const { request, warnings } = showMadePictures(asked, route.model)
+  const { request, warnings } = showMadePictures(original, route.model)
   const plain = route.provider.chat?.prepare(request, route, native) ?? unsupportedChat(route)
   const chat = fitted(plain, request, place)
   const doubts = doubtfulLimits(request, route.model)

@@ -23,7 +23,7 @@ const concurrency = 4
 const vectorBytesMax = 2048 * 4096 * numberBytes
 
 type Options = { request: EmbeddingRequest; call: Call; selection: Selection }
-type Made = EmbeddingResult & { usage: Usage; servedModel?: string | undefined }
+type UsedEmbedding = EmbeddingResult & { usage: Usage; servedModel?: string | undefined }
 
 /**
  * Makes the vectors in as many upstream calls as needed, each with failover of its own among the routes of
@@ -33,21 +33,21 @@ type Made = EmbeddingResult & { usage: Usage; servedModel?: string | undefined }
 export async function runEmbedding(options: Options): Promise<Whole<EmbeddingResult>> {
   const { request, call, selection } = options
   const { deadline, onFailure } = deadlineOfSiblings(call.deadline)
-  const answers: { route: Route; value: Made; made: Try }[] = []
+  const answers: { route: Route; value: UsedEmbedding; winner: Try }[] = []
   const parts = partsOf(request.inputs, selection.routes)
-  const known = { bytes: 0, length: request.dimensions }
+  const size = { bytes: 0, length: request.dimensions }
   try {
     await runParts({ parts, concurrency, answers, onFailure }, (inputs) =>
       tryRoutes(
         call,
         selection,
-        (route, turn) => embedPart({ request, inputs, known, route }, turn),
+        (route, turn) => embedPart({ request, inputs, size, route }, turn),
         { deadline },
       ),
     )
   } catch (error) {
     // After a failure the list has gaps.
-    for (const { made, value } of Object.values(answers)) made.spent = { usage: value.usage }
+    for (const { winner, value } of Object.values(answers)) winner.spent = { usage: value.usage }
     throw error
   }
   const { route, value } = answers[0]!
@@ -57,7 +57,7 @@ export async function runEmbedding(options: Options): Promise<Whole<EmbeddingRes
     route,
     usage: all.map(({ usage }) => usage).reduce(addUsage),
     result: { vectors: all.flatMap(({ vectors }) => vectors) },
-    bytes: known.bytes,
+    bytes: size.bytes,
     warnings: [],
     ...(servedModel === undefined ? {} : { servedModel }),
   }
@@ -95,12 +95,12 @@ type Part = {
   route: Route
   inputs: EmbeddingInputs
   /** What the vectors of all parts have in common, and their size. */
-  known: { bytes: number; length: number | undefined }
+  size: { bytes: number; length: number | undefined }
 }
 
 /** The vectors of one part at one route. Throws a ProviderFailure. */
-async function embedPart(part: Part, turn: Turn): Promise<Made> {
-  const { request, inputs, known, route } = part
+async function embedPart(part: Part, turn: Turn): Promise<UsedEmbedding> {
+  const { request, inputs, size, route } = part
   const { vectors, usage, servedModel } = await adapterOf(route.provider).embed({
     inputs,
     dimensions: dimensionsFor(request, route.model),
@@ -111,15 +111,15 @@ async function embedPart(part: Part, turn: Turn): Promise<Made> {
   const counted = countedUsage(usage, inputs)
   const failure = failureOf(vectors, part)
   if (failure !== undefined) throw afterSpending(failure, counted)
-  known.length ??= vectors[0]!.length / numberBytes
-  known.bytes += vectors.length * known.length * numberBytes
+  size.length ??= vectors[0]!.length / numberBytes
+  size.bytes += vectors.length * size.length * numberBytes
   return { vectors, usage: counted, servedModel }
 }
 
 /** Why vectors cannot be delivered; undefined when they can. */
 function failureOf(
   vectors: readonly Vector[],
-  { request, inputs, known, route }: Part,
+  { request, inputs, size, route }: Part,
 ): ProviderFailure | undefined {
   if (vectors.length !== inputs.length) {
     const text = `The provider made ${vectors.length} vectors of ${inputs.length} texts.`
@@ -130,15 +130,15 @@ function failureOf(
     return new ProviderFailure('malformed', "The provider's vectors have different lengths.")
   }
   const length = bytes / numberBytes
-  if (length !== (known.length ?? length)) {
-    const text = `The model made vectors of ${length} dimensions, not of ${known.length}.`
+  if (length !== (size.length ?? length)) {
+    const text = `The model made vectors of ${length} dimensions, not of ${size.length}.`
     if (request.dimensions === undefined || !route.model.undescribed)
       return new ProviderFailure('malformed', text)
     // A server with unknown abilities has ignored the parameter.
     const options = { param: 'dimensions', code: 'unsupported_parameter' } as const
     return new ProviderFailure('rejected', `${text} Leave 'dimensions' out.`, options)
   }
-  if (known.bytes + vectors.length * bytes > vectorBytesMax) {
+  if (size.bytes + vectors.length * bytes > vectorBytesMax) {
     return new ProviderFailure('too_large', 'The vectors are too large. Send fewer texts at once.')
   }
   return undefined

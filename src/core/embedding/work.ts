@@ -30,7 +30,7 @@ export function embeddingWork(
       const made = await runEmbedding({ request, call, selection })
       return { ...made, warnings: checkEmbedding(request, made.route).warnings }
     },
-    deliver: (made, delivery) => deliverWhole(made, delivery, packed),
+    deliver: (whole, delivery) => deliverWhole(whole, delivery, packed),
     // Only `deliver` writes under the cache key of a request for embeddings.
     replay: ({ result, usage }, receipt) => ({
       result: unpacked(result as Packed),

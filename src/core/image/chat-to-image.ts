@@ -4,9 +4,15 @@ import { hasDefaultValue } from '../chat/default-values.ts'
 import { messageText } from '../chat/prompt.ts'
 import { unlistedMembers } from '../chat/unlisted.ts'
 import { GatewayError } from '../error.ts'
-import { given } from '../given.ts'
+import { prune } from '../prune.ts'
 import { dropped, type Warning } from '../model.ts'
-import { joinTexts, seedMax, type AskedImage, type NamedAddress, type PromptText } from './image.ts'
+import {
+  joinTexts,
+  seedMax,
+  type ImageRequest,
+  type NamedAddress,
+  type PromptText,
+} from './image.ts'
 
 type Schemas = components['schemas']
 type Message = ChatRequest['messages'][number]
@@ -134,7 +140,7 @@ function isSeed(seed: number): boolean {
  * Converts a conversation to an image request: the prompt is its texts in order, the instructions first. The
  * input pictures come from `conversationImages`. Throws a GatewayError.
  */
-export function chatToImage(request: ChatRequest, config: ImageConfig): AskedImage {
+export function chatToImage(request: ChatRequest, config: ImageConfig): ImageRequest {
   const texts = promptTexts(request)
   if (config.n !== undefined && (request.n ?? config.n) !== config.n) {
     const text = "'n' and 'image_config.n' differ. Send only one of them."
@@ -157,7 +163,7 @@ export function chatToImage(request: ChatRequest, config: ImageConfig): AskedIma
     // A size class is combined with an aspect ratio; a size in pixels replaces both.
     ...(size?.includes('x') ? { size } : { sizeClass: size, aspectRatio }),
   }
-  const settings = given({ models, quality, background, complexity, user, ...named })
+  const settings = prune({ models, quality, background, complexity, user, ...named })
   return { model, prompt: joinTexts(texts), n, ...settings }
 }
 

@@ -1,5 +1,5 @@
 import { decodedLength } from '../../bytes/base64.ts'
-import type { Hold } from '../../bytes/budget.ts'
+import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import { piecesLength, type Pieces } from '../../bytes/pieces.ts'
 import { assertTaken } from '../error.ts'
 import { ProviderFailure } from '../failure.ts'
@@ -40,7 +40,7 @@ export function oversizeWarnings(sources: readonly Sized[], model: Model): Warni
 export async function fitSources(
   sources: Sources,
   model: Model,
-  { shrink, hold }: { shrink: ShrinkPicture; hold: Hold },
+  { shrink, memory }: { shrink: ShrinkPicture; memory: MemoryHold },
 ): Promise<Sources> {
   const most = bytesMaxOf(model, sources)
   const fit = async (source: ImageSource): Promise<ImageSource> => {
@@ -49,7 +49,7 @@ export async function fitSources(
     if (isFit) return source
     const small = await shrink({ ...source, format }, Math.floor(most / 3) * 4)
     if (small === undefined) throw new ProviderFailure('too_large', 'A picture is too large.')
-    assertTaken(hold.takeMore(piecesLength(small.base64)))
+    assertTaken(memory.takeMore(piecesLength(small.base64)))
     return { ...source, ...small }
   }
   return Promise.all(sources.map(fit))

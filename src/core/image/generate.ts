@@ -1,6 +1,6 @@
 import { addUsage, noUsage, type Usage } from '../money/price.ts'
 import { afterSpending, ProviderFailure } from '../failure.ts'
-import { given } from '../given.ts'
+import { prune } from '../prune.ts'
 import type { Target } from '../model.ts'
 import {
   splitCalls,
@@ -113,7 +113,7 @@ export function merge(results: readonly ImageResult[]): ImageResult {
   const { quality, background } = results[0]!
   return {
     pictures: results.flatMap(({ pictures }) => pictures),
-    ...given({
+    ...prune({
       usage: first && usages.reduce(addUsage),
       text: texts.length === 0 ? undefined : texts.join('\n'),
       quality,

@@ -25,7 +25,7 @@ export function joinTexts(texts: readonly PromptText[]): string {
 }
 
 /** The canonical image request, the same for each API, without its input pictures. */
-export type AskedImage = {
+export type ImageRequest = {
   model: string
   /** Models to fall back on, in order. */
   models?: readonly string[]
@@ -48,7 +48,7 @@ export type AskedImage = {
   user?: string
   safetyIdentifier?: string
 }
-export type ImageRequest = AskedImage & { sources: readonly ImageSource[] }
+export type FullImageRequest = ImageRequest & { sources: readonly ImageSource[] }
 
 /** The address of an input picture, and the request parameter that holds it. */
 export type NamedAddress = { address: string; param: string }
@@ -62,7 +62,7 @@ export const noTexts: ExtractedTexts = new Map()
  */
 export type ReadSources = (
   addresses: readonly NamedAddress[],
-  call: Pick<Turn, 'signal' | 'hold'> & { takesHeic?: boolean | undefined },
+  call: Pick<Turn, 'signal' | 'memory'> & { takesHeic?: boolean | undefined },
   texts?: ExtractedTexts,
 ) => Promise<ImageSource[]>
 
@@ -86,7 +86,7 @@ export type ImageResult = {
   text?: string
   /** The quality that the vendor reports, else the requested quality. */
   quality?: string
-  background?: NonNullable<ImageRequest['background']>
+  background?: NonNullable<FullImageRequest['background']>
 }
 
 export type Pixels = { width: number; height: number }
@@ -103,7 +103,7 @@ export type SizePlan = {
 
 /** Settings that are sent unchanged to models that have them. */
 export type SentSettings = Pick<
-  AskedImage,
+  ImageRequest,
   'seed' | 'style' | 'moderation' | 'complexity' | 'user' | 'safetyIdentifier' | 'inputFidelity'
 >
 
@@ -125,9 +125,9 @@ export type ImagePlan = SizePlan &
     /** The vendor applies `compression` itself, so a matching picture is not compressed again. */
     vendorCompresses?: true
     /** The background, sent only to vendors with a choice of backgrounds. */
-    background?: NonNullable<AskedImage['background']>
+    background?: NonNullable<ImageRequest['background']>
     /** The pixels that the caller requested, whatever the vendor makes. */
-    askedPixels?: Pixels
+    requestedPixels?: Pixels
   }
 
 /** A picture in its delivered form. */
@@ -137,8 +137,8 @@ export type FinishedPicture = {
   credentialsLostFor?: 'size' | 'output_format' | 'output_compression' | undefined
 }
 export type Conversion = {
-  /** Throws a GatewayError if pictures in the format `made` cannot be converted as planned. */
-  check(plan: ImagePlan, made: ImageFormat | undefined): void
+  /** Throws a GatewayError if pictures in the format `format` cannot be converted as planned. */
+  check(plan: ImagePlan, format: ImageFormat | undefined): void
   /** Throws a ProviderFailure if a planned conversion finds too many waiting pictures. */
   assertRoom(plan: ImagePlan): void
   /**
@@ -156,7 +156,7 @@ export type ShrinkPicture = (picture: Picture, bytesMax: number) => Promise<Pict
 
 /** One upstream call for `count` pictures of the request's `n`; the first of these pictures is at `index`. */
 export type ImageCall = {
-  request: ImageRequest
+  request: FullImageRequest
   plan: ImagePlan
   target: Target
   count: number

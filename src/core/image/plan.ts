@@ -1,14 +1,14 @@
 import { GatewayError } from '../error.ts'
-import { given } from '../given.ts'
+import { prune } from '../prune.ts'
 import { dropped, type ImageAbilities, type Model, type Warning } from '../model.ts'
 import {
   joinTexts,
   textSeparator,
-  type AskedImage,
+  type ImageRequest,
   type DescribedImages,
   type ImageFormat,
   type ImagePlan,
-  type ImageRequest,
+  type FullImageRequest,
   type PromptText,
   type SentSettings,
 } from './image.ts'
@@ -37,7 +37,7 @@ type Subject = {
  * that names the possible values. `unlisted` describes a model without a row.
  */
 export function planImage(
-  request: AskedImage,
+  request: ImageRequest,
   model: Model,
   inputs: InputCount,
   unlisted?: DescribedImages,
@@ -56,7 +56,7 @@ export function planImage(
     ...size,
     ...planReferences(inputs, subject, warnings),
     ...planPrompt(request, subject, warnings),
-    ...(request.size?.includes('x') ? { askedPixels: readPixels(request.size) } : {}),
+    ...(request.size?.includes('x') ? { requestedPixels: readPixels(request.size) } : {}),
     ...planQuality(request, subject, warnings),
     ...planFormat(request, subject, warnings),
     ...planBackground(request, subject),
@@ -66,7 +66,7 @@ export function planImage(
 }
 
 /** The request with the prompt and the input pictures that are planned for a model. */
-export function requestFor(request: ImageRequest, plan: ImagePlan): ImageRequest {
+export function requestFor(request: FullImageRequest, plan: ImagePlan): FullImageRequest {
   const { prompt, sources } = request
   const { prompt: planned = prompt, sources: most = sources.length } = plan
   return { ...request, prompt: planned, sources: sources.slice(sources.length - most) }
@@ -107,7 +107,7 @@ function countOf(images: number): string {
 }
 
 function planQuality(
-  { quality }: AskedImage,
+  { quality }: ImageRequest,
   { id, abilities: { qualities }, isOpen }: Subject,
   warnings: Warning[],
 ): Pick<ImagePlan, 'quality'> {
@@ -123,7 +123,7 @@ function planQuality(
 }
 
 function planFormat(
-  request: AskedImage,
+  request: ImageRequest,
   subject: Subject,
   warnings: Warning[],
 ): Pick<ImagePlan, 'vendorFormat' | 'targetFormat' | 'compression' | 'vendorCompresses'> {
@@ -132,20 +132,20 @@ function planFormat(
   const vendorMakes = outputFormat !== undefined && abilities.output_formats?.includes(outputFormat)
   checkTransparency(request, outputFormat ?? abilities.native_format, subject)
   const vendorFormat = vendorMakes ? outputFormat : undefined
-  const asked = given({ vendorFormat, targetFormat: outputFormat })
-  if (outputCompression === undefined) return asked
+  const formats = prune({ vendorFormat, targetFormat: outputFormat })
+  if (outputCompression === undefined) return formats
   if (outputFormat === undefined || outputFormat === 'png') {
     const reason = 'Compression needs an output_format of jpeg or webp.'
     warnings.push(dropped('output_compression', outputCompression, reason))
-    return asked
+    return formats
   }
   const compresses = vendorFormat !== undefined && abilities.output_compression === true
   const compression = { compression: outputCompression }
-  return { ...asked, ...compression, ...(compresses ? { vendorCompresses: true } : {}) }
+  return { ...formats, ...compression, ...(compresses ? { vendorCompresses: true } : {}) }
 }
 
 function checkTransparency(
-  { background }: AskedImage,
+  { background }: ImageRequest,
   format: ImageFormat | undefined,
   { id, can, isOpen }: Subject,
 ): void {
@@ -164,7 +164,7 @@ function checkTransparency(
 
 /** A model without a background setting makes opaque pictures, so `opaque` and `auto` are not sent. */
 function planBackground(
-  { background }: AskedImage,
+  { background }: ImageRequest,
   { can, isOpen }: Subject,
 ): Pick<ImagePlan, 'background'> {
   return background !== undefined && (isOpen || can('transparency')) ? { background } : {}
@@ -192,7 +192,7 @@ const settings: Record<keyof SentSettings, Setting> = {
 }
 
 function planSettings(
-  request: AskedImage,
+  request: ImageRequest,
   subject: Subject,
   warnings: Warning[],
 ): Partial<SentSettings> {
@@ -211,7 +211,7 @@ function planSettings(
 
 /** Leaves out texts of a conversation that exceed the model's prompt. */
 function planPrompt(
-  { prompt, texts = [{ text: prompt, isInstruction: false }] }: AskedImage,
+  { prompt, texts = [{ text: prompt, isInstruction: false }] }: ImageRequest,
   { id, abilities: { prompt_characters_max: most = Infinity } }: Subject,
   warnings: Warning[],
 ): Pick<ImagePlan, 'prompt'> {

@@ -1,5 +1,5 @@
 import type { Model } from '../model.ts'
-import type { AskedImage } from './image.ts'
+import type { ImageRequest } from './image.ts'
 
 /** The number of pixels when only an aspect ratio is requested. */
 const pixelsWanted = 1024 * 1024
@@ -13,7 +13,7 @@ const sideMultiple = 16
 export function shapeOfRatio(
   ratio: string,
   model: Model | undefined,
-): Pick<AskedImage, 'aspectRatio' | 'size'> {
+): Pick<ImageRequest, 'aspectRatio' | 'size'> {
   if (model?.row.image?.size.kind === 'classes') return { aspectRatio: ratio }
   const [across = 1, down = 1] = ratio.split(':').map(Number)
   const isWhole = Number.isInteger(across) && Number.isInteger(down)

@@ -4,7 +4,7 @@ import type { Whole } from '../receipt.ts'
 import type { Try } from '../resilience/failover.ts'
 import { deadlineOfSiblings } from '../resilience/parts.ts'
 import { afterSpending, ProviderFailure, mostRelevantFailure, UnknownOutcome } from '../failure.ts'
-import { given } from '../given.ts'
+import { prune } from '../prune.ts'
 import { memoryError } from '../error.ts'
 import type { Warning } from '../model.ts'
 import type { PictureTraits } from '../money/pricing.ts'
@@ -20,7 +20,7 @@ import {
   type ImageAdapter,
   type ImageCall,
   type ImagePlan,
-  type ImageRequest,
+  type FullImageRequest,
   type ImageResult,
   type Picture,
   type Pixels,
@@ -36,14 +36,14 @@ export type ImageParts = {
 
 type Options = {
   parts: ImageParts
-  request: ImageRequest
+  request: FullImageRequest
   planOf: (route: Route) => ImagePlan
   call: Call
   selection: Selection
   copies?: number | undefined
 }
 /** The finished pictures of one upstream call, and the size of the first as the vendor made it. */
-type Made = {
+type UsedPictures = {
   result: ImageResult
   first: Pixels
   lostFor: FinishedPicture['credentialsLostFor']
@@ -61,7 +61,7 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
   for (const ofModel of selectionsByModel(selection)) {
     const [first] = ofModel.routes
     const planned = requestFor(options.request, options.planOf(first!))
-    const fitting = { shrink: options.parts.shrinkPicture, hold: call.context.hold }
+    const fitting = { shrink: options.parts.shrinkPicture, memory: call.context.memory }
     try {
       const sources = await fitSources(planned.sources, first!.model, fitting)
       const request = { ...planned, sources }
@@ -85,7 +85,7 @@ async function reserveMemory(options: Options): Promise<void> {
   }
   try {
     const bytes = Math.max(...selection.routes.map(bytesOf))
-    await call.context.hold.reserve(bytes, call.deadline.signal)
+    await call.context.memory.reserve(bytes, call.deadline.signal)
   } catch (error) {
     const isEnded = error instanceof ProviderFailure && error.kind !== 'timeout'
     throw isEnded ? error : memoryError('process')
@@ -106,7 +106,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const calls = Math.ceil(request.n / perCall)
   const own = { deadline: call.deadline, onFailure: undefined }
   const { deadline, onFailure } = calls === 1 ? own : deadlineOfSiblings(call.deadline)
-  const answers: { route: Route; value: Made; made: Try }[] = []
+  const answers: { route: Route; value: UsedPictures; winner: Try }[] = []
   const split = { n: request.n, perCall, concurrency, answers, onFailure }
   // A fallback route that makes fewer pictures per call shares the concurrency among the calls.
   const splitConcurrency = Math.max(1, Math.floor(concurrency / calls))
@@ -119,8 +119,8 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
     )
   } catch (error) {
     // After a failure the list has gaps.
-    for (const { made, value, route } of Object.values(answers)) {
-      made.spent = spentOn(value, options, route)
+    for (const { winner, value, route } of Object.values(answers)) {
+      winner.spent = spentOn(value, options, route)
     }
     throw error
   }
@@ -151,12 +151,12 @@ type Part = Pick<ImageCall, 'count' | 'index' | 'turn'>
 function makerOf(options: Options, concurrency: number) {
   const { request, planOf, call } = options
   const { allowRepeat } = call.context
-  return async (route: Route, part: Part): Promise<Made> => {
+  return async (route: Route, part: Part): Promise<UsedPictures> => {
     const plan = planOf(route)
-    let made: Made | undefined
+    let made: UsedPictures | undefined
     try {
-      const asked = { request, plan, target: route, ...part }
-      const result = await generate(adapterOf(route), asked, concurrency)
+      const imageCall = { request, plan, target: route, ...part }
+      const result = await generate(adapterOf(route), imageCall, concurrency)
       const { width, height } = result.pictures[0]!
       made = { result, first: { width, height }, lostFor: undefined }
       await finishEach(made, plan, options)
@@ -174,42 +174,46 @@ function makerOf(options: Options, concurrency: number) {
 }
 
 /** Replaces each picture by its delivered form, so that the memory of the vendor's form is free at once. */
-async function finishEach(made: Made, plan: ImagePlan, { parts, call }: Options): Promise<void> {
-  const { pictures } = made.result
-  const { hold } = call.context
+async function finishEach(
+  unfinished: UsedPictures,
+  plan: ImagePlan,
+  { parts, call }: Options,
+): Promise<void> {
+  const { pictures } = unfinished.result
+  const { memory } = call.context
   const finish = async (picture: Picture, index: number): Promise<void> => {
     const finished = await parts.conversion.finish(picture, plan, call.deadline.signal)
     pictures[index] = finished.picture
-    made.lostFor ??= finished.credentialsLostFor
+    unfinished.lostFor ??= finished.credentialsLostFor
     if (finished.picture === picture) return
-    hold.growAnswer(piecesLength(finished.picture.base64))
-    hold.giveAnswer(piecesLength(picture.base64))
+    memory.growAnswer(piecesLength(finished.picture.base64))
+    memory.giveAnswer(piecesLength(picture.base64))
   }
   await Promise.all(pictures.map(finish))
 }
 
-/** The usage of pictures that are not delivered; `made` is undefined when only their number is known. */
-function spentOn(made: Made | undefined, { request, planOf }: Options, route: Route) {
+/** The usage of pictures that are not delivered; `pictures` is undefined when only their number is known. */
+function spentOn(pictures: UsedPictures | undefined, { request, planOf }: Options, route: Route) {
   const plan = planOf(route)
-  const picture = made === undefined ? plannedTraits(plan) : traits(plan, made.first)
-  const usage = made ? usageOf(made.result) : noUsage
+  const picture = pictures === undefined ? plannedTraits(plan) : traits(plan, pictures.first)
+  const usage = pictures ? usageOf(pictures.result) : noUsage
   return { usage, picture: { ...picture, referenceImages: request.sources.length } }
 }
 
 /** The requested settings that the answer reports unless the vendor reports others. */
-function requestedSettings({ background }: ImageRequest, { quality }: ImagePlan) {
+function requestedSettings({ background }: FullImageRequest, { quality }: ImagePlan) {
   // `auto` is not reported, since only the vendor knows the chosen background.
-  return given({ quality, background: background === 'auto' ? undefined : background })
+  return prune({ quality, background: background === 'auto' ? undefined : background })
 }
 
 /** The traits that select the price per image: the requested traits, else the traits of the picture. */
-function traits(plan: ImagePlan, made: Pixels): PictureTraits {
-  return { ...plannedTraits(plan), ...sizeTraits(plan.vendorPixels ?? made) }
+function traits(plan: ImagePlan, size: Pixels): PictureTraits {
+  return { ...plannedTraits(plan), ...sizeTraits(plan.vendorPixels ?? size) }
 }
 
 /** The traits that are known before a picture is made. */
 export function plannedTraits({ sizeClass, quality, vendorPixels }: ImagePlan): PictureTraits {
-  return { ...given({ sizeClass, quality }), ...(vendorPixels && sizeTraits(vendorPixels)) }
+  return { ...prune({ sizeClass, quality }), ...(vendorPixels && sizeTraits(vendorPixels)) }
 }
 
 function sizeTraits(pixels: Pixels): PictureTraits {
@@ -217,7 +221,7 @@ function sizeTraits(pixels: Pixels): PictureTraits {
 }
 
 /** The warning about more pictures than requested, which the vendor charges. */
-function morePictures({ n }: ImageRequest, made: number): Warning[] {
+function morePictures({ n }: FullImageRequest, made: number): Warning[] {
   if (made <= n) return []
   const reason = `The model made ${made} pictures. All are returned and charged.`
   return [{ param: 'n', requested: n, applied: made, reason }]
@@ -225,15 +229,15 @@ function morePictures({ n }: ImageRequest, made: number): Warning[] {
 
 /** A warning when the vendor supports the requested size but made a different size. */
 function otherSize(
-  { size, aspectRatio }: ImageRequest,
-  { askedPixels, targetPixels, vendorPixels }: ImagePlan,
-  made: readonly Made[],
+  { size, aspectRatio }: FullImageRequest,
+  { requestedPixels, targetPixels, vendorPixels }: ImagePlan,
+  pictures: readonly UsedPictures[],
 ): Warning[] {
   // Nothing to report if no exact size was requested, or a resize was reported already.
-  const promised = askedPixels ?? (aspectRatio === undefined ? undefined : vendorPixels)
+  const promised = requestedPixels ?? (aspectRatio === undefined ? undefined : vendorPixels)
   if (promised === undefined || targetPixels !== undefined) return []
   const asked = pixelsText(promised)
-  const applied = made.map(({ first }) => pixelsText(first)).find((size) => size !== asked)
+  const applied = pictures.map(({ first }) => pixelsText(first)).find((size) => size !== asked)
   if (applied === undefined) return []
   const then = size === undefined ? '' : ', which was scaled or cropped to fit'
   const reason = `The provider was asked for ${asked} but made ${applied}${then}.`
@@ -242,13 +246,13 @@ function otherSize(
 
 /** A warning when the gateway converted a signed picture. */
 function lostCredentials(
-  { size, outputFormat, outputCompression }: ImageRequest,
-  made: readonly Made[],
+  { size, outputFormat, outputCompression }: FullImageRequest,
+  pictures: readonly UsedPictures[],
 ): Warning[] {
-  const param = made.find(({ lostFor }) => lostFor !== undefined)?.lostFor
+  const param = pictures.find(({ lostFor }) => lostFor !== undefined)?.lostFor
   if (param === undefined) return []
-  const asked = { size, output_format: outputFormat, output_compression: outputCompression }
-  const value = asked[param]
+  const options = { size, output_format: outputFormat, output_compression: outputCompression }
+  const value = options[param]
   const reason =
     'The conversion removed the content credentials (C2PA), the signature of the vendor. Leave this parameter out to get the picture unchanged.'
   return [{ param, requested: value, applied: value, reason }]

@@ -1,7 +1,7 @@
 import { GatewayError } from '../error.ts'
-import { given } from '../given.ts'
+import { prune } from '../prune.ts'
 import type { ImageAbilities, Warning } from '../model.ts'
-import type { AskedImage, Pixels, SizePlan } from './image.ts'
+import type { ImageRequest, Pixels, SizePlan } from './image.ts'
 
 type SizeRule = ImageAbilities['size']
 
@@ -39,7 +39,7 @@ export function largestPixels(rule: SizeRule | undefined): Pixels {
 
 /** Plans a size; warns if the picture has to be resized. Throws a GatewayError for an impossible size. */
 export function planSize(
-  request: AskedImage,
+  request: ImageRequest,
   rule: SizeRule,
   model: string,
   warnings: Warning[],
@@ -49,24 +49,24 @@ export function planSize(
     return planClass({ sizeClass, aspectRatio }, rule, model)
   }
   if (size === undefined || size === 'auto') return planDefault(rule)
-  const asked = readPixels(size)
-  if (asked.width * asked.height > pixelsMax) throw tooLarge(asked, rule, model)
-  const plan = nearest[rule.kind](asked, rule, model)
+  const pixels = readPixels(size)
+  if (pixels.width * pixels.height > pixelsMax) throw tooLarge(pixels, rule, model)
+  const plan = nearest[rule.kind](pixels, rule, model)
   const made = plan.vendorPixels
   if (made !== undefined && pixelsText(made) === size) return plan
-  warnings.push({ param: 'size', requested: size, ...adjustment(asked, plan, model) })
-  return { ...plan, targetPixels: asked }
+  warnings.push({ param: 'size', requested: size, ...adjustment(pixels, plan, model) })
+  return { ...plan, targetPixels: pixels }
 }
 
 function adjustment(
-  asked: Pixels,
+  pixels: Pixels,
   { vendorPixels: made, sizeClass, aspectRatio }: SizePlan,
   model: string,
 ): Pick<Warning, 'applied' | 'reason'> {
-  const size = pixelsText(asked)
+  const size = pixelsText(pixels)
   if (made !== undefined) {
     const applied = pixelsText(made)
-    const sameShape = Math.abs(ratioDistance(asked, made)) < 0.001
+    const sameShape = Math.abs(ratioDistance(pixels, made)) < 0.001
     const fitted = sameShape ? 'scaled' : 'scaled and cropped'
     const reason = `${model} does not make ${size}; the picture is made at ${applied} and ${fitted}.`
     return { applied, reason }
@@ -89,14 +89,14 @@ function planDefault(rule: SizeRule): SizePlan {
 }
 
 function planClass(
-  asked: { sizeClass: string | undefined; aspectRatio: string | undefined },
+  wish: { sizeClass: string | undefined; aspectRatio: string | undefined },
   rule: SizeRule,
   model: string,
 ): SizePlan {
   const { size_classes: classes = [], aspect_ratios: ratios = [] } = rule
-  const sizeClass = asked.sizeClass ?? rule.default_size ?? classes[0]
+  const sizeClass = wish.sizeClass ?? rule.default_size ?? classes[0]
   if (rule.kind !== 'classes' || sizeClass === undefined) {
-    const param = asked.sizeClass === undefined ? 'aspect_ratio' : 'image_size'
+    const param = wish.sizeClass === undefined ? 'aspect_ratio' : 'image_size'
     const other = 'instead of a size class or aspect ratio'
     const text = `${model} takes a size in pixels, such as 1024x1024, ${other}.`
     throw new GatewayError('unsupported_parameter', text, { param })
@@ -105,19 +105,19 @@ function planClass(
     const text = `${model} does not make the size ${sizeClass}. It makes: ${classes.join(', ')}.`
     throw new GatewayError('invalid_value', text, { param: 'image_size' })
   }
-  if (asked.aspectRatio !== undefined && !ratios.some((ratio) => ratio === asked.aspectRatio)) {
+  if (wish.aspectRatio !== undefined && !ratios.some((ratio) => ratio === wish.aspectRatio)) {
     const makes = `It makes: ${ratios.join(', ')}.`
-    const text = `${model} does not make the aspect ratio ${asked.aspectRatio}. ${makes}`
+    const text = `${model} does not make the aspect ratio ${wish.aspectRatio}. ${makes}`
     throw new GatewayError('invalid_value', text, { param: 'aspect_ratio' })
   }
-  return classPlan(rule, sizeClass, asked.aspectRatio ?? '1:1', asked.aspectRatio !== undefined)
+  return classPlan(rule, sizeClass, wish.aspectRatio ?? '1:1', wish.aspectRatio !== undefined)
 }
 
 /** A ratio that was not requested is not sent: the model then uses the ratio of the input picture. */
 function classPlan(rule: SizeRule, sizeClass: string, ratio: string, sendRatio: boolean): SizePlan {
   const made = classPixels(rule, sizeClass, ratio)
   const aspectRatio = sendRatio ? ratio : undefined
-  return { sizeClass, ...given({ aspectRatio, vendorPixels: made }) }
+  return { sizeClass, ...prune({ aspectRatio, vendorPixels: made }) }
 }
 
 function classPixels(rule: SizeRule, sizeClass: string, ratio: string): Pixels | undefined {
@@ -140,7 +140,7 @@ function nominalPixels(sizeClass: string, ratio: string): Pixels {
   return { width: side * Math.sqrt(across / down), height: side * Math.sqrt(down / across) }
 }
 
-type Nearest = (asked: Pixels, rule: SizeRule, model: string) => SizePlan
+type Nearest = (pixels: Pixels, rule: SizeRule, model: string) => SizePlan
 
 const nearest: Readonly<Record<SizeRule['kind'], Nearest>> = {
   list: nearestOfList,
@@ -150,10 +150,10 @@ const nearest: Readonly<Record<SizeRule['kind'], Nearest>> = {
 }
 
 /** The candidate of the closest ratio: the smallest that covers the requested size, else the largest. */
-function closest<T extends Pixels>(asked: Pixels, candidates: readonly T[]): T | undefined {
-  const covers = (made: Pixels) => made.width >= asked.width && made.height >= asked.height
+function closest<T extends Pixels>(pixels: Pixels, candidates: readonly T[]): T | undefined {
+  const covers = (size: Pixels) => size.width >= pixels.width && size.height >= pixels.height
   return [...candidates].sort((a, b) => {
-    const shape = Math.abs(ratioDistance(asked, a)) - Math.abs(ratioDistance(asked, b))
+    const shape = Math.abs(ratioDistance(pixels, a)) - Math.abs(ratioDistance(pixels, b))
     if (Math.abs(shape) > 0.001) return shape
     if (covers(a) !== covers(b)) return covers(a) ? -1 : 1
     return covers(a) ? a.width - b.width : b.width - a.width
@@ -164,17 +164,17 @@ function ratioDistance(a: Pixels, b: Pixels): number {
   return Math.log(a.width / a.height) - Math.log(b.width / b.height)
 }
 
-function nearestOfList(asked: Pixels, rule: SizeRule, model: string): SizePlan {
+function nearestOfList(pixels: Pixels, rule: SizeRule, model: string): SizePlan {
   const sizes = (rule.sizes ?? []).map(readPixels)
-  const exact = sizes.find((s) => s.width === asked.width && s.height === asked.height)
-  const made = exact ?? closest(asked, sizes)
-  if (made === undefined || enlargement(asked, made) > enlargementMax) {
-    throw tooLarge(asked, rule, model)
+  const exact = sizes.find((s) => s.width === pixels.width && s.height === pixels.height)
+  const made = exact ?? closest(pixels, sizes)
+  if (made === undefined || enlargement(pixels, made) > enlargementMax) {
+    throw tooLarge(pixels, rule, model)
   }
   return { vendorPixels: made }
 }
 
-function nearestClass(asked: Pixels, rule: SizeRule, model: string): SizePlan {
+function nearestClass(pixels: Pixels, rule: SizeRule, model: string): SizePlan {
   const candidates = (rule.size_classes ?? []).flatMap((sizeClass) =>
     (rule.aspect_ratios ?? []).map((aspectRatio) => {
       const made = classPixels(rule, sizeClass, aspectRatio)
@@ -182,26 +182,26 @@ function nearestClass(asked: Pixels, rule: SizeRule, model: string): SizePlan {
       return { width, height, made, sizeClass, aspectRatio }
     }),
   )
-  const nearest = closest(asked, candidates)
+  const nearest = closest(pixels, candidates)
   if (nearest === undefined) return {}
-  if (enlargement(asked, nearest) > enlargementMax) throw tooLarge(asked, rule, model)
+  if (enlargement(pixels, nearest) > enlargementMax) throw tooLarge(pixels, rule, model)
   const { sizeClass, aspectRatio, made } = nearest
-  return { sizeClass, aspectRatio, ...given({ vendorPixels: made }) }
+  return { sizeClass, aspectRatio, ...prune({ vendorPixels: made }) }
 }
 
 /** The scale factor per side that is needed to cover the requested size. */
-function enlargement(asked: Pixels, made: Pixels): number {
-  return Math.max(asked.width / made.width, asked.height / made.height)
+function enlargement(pixels: Pixels, size: Pixels): number {
+  return Math.max(pixels.width / size.width, pixels.height / size.height)
 }
 
-function nearestFree(asked: Pixels, rule: SizeRule, model: string): SizePlan {
-  if (rule.sizes?.includes(pixelsText(asked))) return { vendorPixels: asked }
+function nearestFree(pixels: Pixels, rule: SizeRule, model: string): SizePlan {
+  if (rule.sizes?.includes(pixelsText(pixels))) return { vendorPixels: pixels }
   const { side_multiple: multiple = 1, side_min: least = 1, side_max: most = Infinity } = rule
   const ratioMost = Math.min(rule.ratio_max ?? ratioMaxAssumed, most / least)
-  const longer = Math.max(asked.width, asked.height)
-  const shorter = Math.min(asked.width, asked.height)
-  if (longer > most || asked.width * asked.height > (rule.pixels_max ?? Infinity)) {
-    throw tooLarge(asked, rule, model)
+  const longer = Math.max(pixels.width, pixels.height)
+  const shorter = Math.min(pixels.width, pixels.height)
+  if (longer > most || pixels.width * pixels.height > (rule.pixels_max ?? Infinity)) {
+    throw tooLarge(pixels, rule, model)
   }
   // If the ratio exceeds the limit, a longer shorter side is requested and then cropped.
   const shaped = Math.max(shorter, longer / ratioMost)
@@ -214,16 +214,16 @@ function nearestFree(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   // If sides rounded up exceed the limit, they are rounded down and the picture is scaled up slightly.
   const within = { longer: fit(Math.floor)(longer), shorter: fit(Math.floor)(shaped) }
   const made = fits(covering) ? covering : within
-  if (!fits(made)) throw tooLarge(asked, rule, model)
+  if (!fits(made)) throw tooLarge(pixels, rule, model)
   return {
     vendorPixels:
-      asked.width >= asked.height
+      pixels.width >= pixels.height
         ? { width: made.longer, height: made.shorter }
         : { width: made.shorter, height: made.longer },
   }
 }
 
-function tooLarge(asked: Pixels, rule: SizeRule, model: string): GatewayError {
+function tooLarge(pixels: Pixels, rule: SizeRule, model: string): GatewayError {
   const sizes = rule.kind === 'classes' ? squares(rule) : (rule.sizes ?? [])
   const works = [
     ...(sizes.length > 0 ? [`sizes such as ${sizes.join(', ')}`] : []),
@@ -231,7 +231,7 @@ function tooLarge(asked: Pixels, rule: SizeRule, model: string): GatewayError {
     ...(rule.pixels_max === undefined ? [] : [`up to ${rule.pixels_max} pixels in all`]),
   ]
   const limit = works.length === 0 ? `up to ${pixelsMax} pixels in all` : works.join('; ')
-  const text = `${model} cannot make ${pixelsText(asked)}. It makes ${limit}.`
+  const text = `${model} cannot make ${pixelsText(pixels)}. It makes ${limit}.`
   return new GatewayError('invalid_value', text, { param: 'size' })
 }
 

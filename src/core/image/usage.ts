@@ -1,7 +1,7 @@
 import type { Model } from '../model.ts'
 import type { UpperUsage, ExactUsage } from '../money/upper-cost.ts'
 import { picturesPerCall } from './generate.ts'
-import type { AskedImage, ImagePlan } from './image.ts'
+import type { ImageRequest, ImagePlan } from './image.ts'
 import { largestPixels } from './size.ts'
 import { noUsage } from '../money/price.ts'
 import type { Route } from '../route.ts'
@@ -17,12 +17,12 @@ const overheadTokens = 1024
  * separate call, which reads the prompt and all input pictures.
  */
 export function upperImageUsage(
-  { prompt, n }: AskedImage,
+  { prompt, n }: ImageRequest,
   { row }: Model,
   plan: ImagePlan,
-  given: number,
+  sourceCount: number,
 ): UpperUsage {
-  const { sources = given } = plan
+  const { sources = sourceCount } = plan
   const { width, height } = largestPixels(row.image?.size)
   return {
     inputTokens: n * (overheadTokens + Buffer.byteLength(prompt) + sources * pictureTokens),
@@ -44,12 +44,12 @@ type Tried = {
  * vendor reports its charge.
  */
 export function exactImageUsage(
-  { n }: AskedImage,
+  { n }: ImageRequest,
   plan: ImagePlan,
   { route, first }: Tried,
-  given: number,
+  sourceCount: number,
 ): ExactUsage | undefined {
-  const { sources = given } = plan
+  const { sources = sourceCount } = plan
   // The adapter exists: `imageWork` has excluded the routes without one.
   if (route.provider.image!.reportsCost === true) return undefined
   const calls = Math.ceil(n / picturesPerCall(first.provider.image!, first, plan))

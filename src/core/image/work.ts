@@ -12,12 +12,12 @@ import {
   type Problem,
   type Warning,
 } from '../model.ts'
-import type { Fingerprint } from '../recall/fingerprint.ts'
+import type { Fingerprint } from '../repeats/fingerprint.ts'
 import { noAdapter, type Readiness, type Route } from '../route.ts'
 import type {
-  AskedImage,
-  ImagePlan,
   ImageRequest,
+  ImagePlan,
+  FullImageRequest,
   ImageResult,
   ImageSource,
   ExtractedTexts,
@@ -30,7 +30,7 @@ import { runImage, type ImageParts } from './run.ts'
 import { exactImageUsage, upperImageUsage } from './usage.ts'
 
 /** An image request for the core, with its input pictures and options. */
-export type ImageInputs = CallInputs<AskedImage> & {
+export type ImageInputs = CallInputs<ImageRequest> & {
   addresses?: readonly NamedAddress[]
   texts?: ExtractedTexts
   /** The request parameter that holds the input pictures. */
@@ -57,7 +57,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
   const { inputs, parts, timeoutMs } = options
   const { models, addresses = [], texts, param = 'images', warnings = [], newCount } = inputs
   const { nameOf = (name: string) => name, copies } = inputs
-  const request: ImageRequest = { ...inputs.request, sources: [] }
+  const request: FullImageRequest = { ...inputs.request, sources: [] }
   const plans = new Map<Model, Planned>()
 
   const check = (route: Route): Readiness => {
@@ -90,12 +90,12 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       upperImageUsage(request, model, plans.get(model)!.plan, addresses.length),
     exactUsage: (route, first) =>
       exactImageUsage(request, plans.get(route.model)!.plan, { route, first }, addresses.length),
-    read: async ({ deadline: { signal }, context: { hold } }) => {
+    read: async ({ deadline: { signal }, context: { memory } }) => {
       const counts = [...plans.values()].map(({ plan }) => plan.sources ?? addresses.length)
       const sent = addresses.slice(addresses.length - Math.max(0, ...counts))
       const takesHeic = [...plans.keys()].some(({ row }) => row.input_image_heic)
       if (sent.length === 0) return
-      request.sources = await parts.readSources(sent, { signal, hold, takesHeic }, texts)
+      request.sources = await parts.readSources(sent, { signal, memory, takesHeic }, texts)
     },
     canonical: () => ({
       ...request,
@@ -112,11 +112,11 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       if (routes.length === 0) throw selection.refusal()
       const able = { ...selection, routes }
       const made = await runImage({ parts, request, planOf, call, selection: able, copies })
-      const given = [...planned(made.route).warnings, ...inputsOf(made.route).warnings]
-      return { ...made, warnings: [...given, ...withNames(made.warnings, nameOf)] }
+      const adjustments = [...planned(made.route).warnings, ...inputsOf(made.route).warnings]
+      return { ...made, warnings: [...adjustments, ...withNames(made.warnings, nameOf)] }
     },
     // The result is cached unserialized: its pictures are Buffers, outside the JavaScript heap.
-    deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),
+    deliver: (whole, delivery) => deliverWhole(whole, delivery, (result) => result),
     // Only `deliver` writes under the cache key of an image request.
     replay: ({ result, usage }, receipt) => ({ result: result as ImageResult, usage, receipt }),
   }
@@ -131,7 +131,7 @@ function readinessOf(error: unknown, nameOf: (param: string) => string): Readine
 }
 
 /** Checks the sides and bytes of the input pictures, once they are read. */
-function checkInputs({ sources }: ImageRequest, route: Route): Readiness {
+function checkInputs({ sources }: FullImageRequest, route: Route): Readiness {
   const { id, input_image_side_min: least } = route.model.row
   const warnings = oversizeWarnings(sources, route.model)
   const problems = sources.flatMap((source) =>
@@ -164,7 +164,7 @@ function heicProblems(
 function adjustmentsOf(
   { inputs: { request, warnings = [], nameOf } }: Options,
   plans: ReadonlyMap<Model, Planned>,
-  read: ImageRequest,
+  read: FullImageRequest,
 ): object {
   const ofPlan = ([model, { plan, warnings }]: [Model, Planned]) => [
     ...warnings,

@@ -31,7 +31,7 @@ export function moderationWork(
       const bytes = results.length * resultBytes
       return { route, usage: noUsage, result: { results }, bytes, warnings: [], ...served }
     },
-    deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),
+    deliver: (whole, delivery) => deliverWhole(whole, delivery, (result) => result),
     // Only `deliver` writes under the cache key of a moderation.
     replay: ({ result, usage }, receipt) => ({
       result: result as ModerationResult,

@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types.ts'
-import { given } from '../given.ts'
+import { prune } from '../prune.ts'
 
 type Schemas = components['schemas']
 /**
@@ -132,8 +132,8 @@ export function readPrices({ pricing, price_changes: changes = [], doubtful }: P
   return {
     perImage: (pricing.per_image ?? []).map((row) => ({
       nanoUsd: Number(nanoUsd(row.usd)),
-      ...given({ sizeClass: row.size_class, quality: row.quality, size: row.size }),
-      ...given({ pixelsMax: row.pixels_max }),
+      ...prune({ sizeClass: row.size_class, quality: row.quality, size: row.size }),
+      ...prune({ pixelsMax: row.pixels_max }),
     })),
     perImageIsEstimate: pricing.per_image_is_estimate ?? false,
     referenceImageNanoUsd: Number(nanoUsd(pricing.reference_image_usd ?? '0')),
@@ -156,7 +156,7 @@ export function readPrices({ pricing, price_changes: changes = [], doubtful }: P
     isDoubtful,
     changes: changes.map(({ from, pricing: changed }) => ({
       fromMs: Date.parse(from),
-      prices: readPrices({ pricing: changed, ...given({ doubtful }) }),
+      prices: readPrices({ pricing: changed, ...prune({ doubtful }) }),
     })),
   }
 }

@@ -124,7 +124,7 @@ export function multiplied(price: bigint, { multiplier }: Pricing): bigint {
 }
 
 /** The form of a pricing in the ledger; default values are left out. */
-type KeptPricing = Omit<Pricing, 'prices' | 'multiplier'> & {
+type StoredPricing = Omit<Pricing, 'prices' | 'multiplier'> & {
   /** Decimal texts of dollars for one unit; null when no price is known. */
   prices: Partial<Record<Paid, string>> | null
   /** A decimal text. */
@@ -145,7 +145,7 @@ export function pricingText(pricing: Pricing): string {
   return JSON.stringify({ ...pricing, prices: prices && priceTexts(prices), multiplier })
 }
 
-function priceTexts(prices: NonNullable<Pricing['prices']>): KeptPricing['prices'] {
+function priceTexts(prices: NonNullable<Pricing['prices']>): StoredPricing['prices'] {
   const kept: Partial<Record<Paid, string>> = {}
   for (const name in prices) {
     // `prices` has no other keys.
@@ -171,7 +171,7 @@ function priceText(price: bigint): string {
 /** Parses the text of `pricingText`. */
 export function readPricing(text: string): Pricing {
   // Only `pricingText` writes the column.
-  const { prices, multiplier, ...more } = JSON.parse(text) as KeptPricing
+  const { prices, multiplier, ...more } = JSON.parse(text) as StoredPricing
   const read = Object.entries(prices ?? {}).map(
     ([what, price]) => [what, readDecimal(price, priceDecimals)] as const,
   )

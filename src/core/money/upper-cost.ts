@@ -107,12 +107,12 @@ export function isPictureExact(prices: Prices, picture: PictureTraits, atMs: num
 /** The higher multiplier of the requested tier and the default tier; for `auto` the highest of all tiers. */
 function upperMultiplier(
   { serviceTiers, offPeak }: Prices,
-  { serviceTier: asked }: UpperUsage,
+  { serviceTier: tier }: UpperUsage,
   atMs: number,
 ): bigint {
   const tiers = [...serviceTiers.values()].map((one) => one.multiplier)
-  const named = asked === undefined || asked === 'default' ? [] : tiers
-  const known = asked === undefined ? undefined : serviceTiers.get(asked)?.multiplier
+  const named = tier === undefined || tier === 'default' ? [] : tiers
+  const known = tier === undefined ? undefined : serviceTiers.get(tier)?.multiplier
   const possible = known === undefined ? named : [known]
   const most = possible.reduce((a, b) => (a > b ? a : b), multiplierUnit)
   if (offPeak === undefined || isPeak(offPeak.peak, atMs)) return most
@@ -150,14 +150,14 @@ function pictureLines(prices: Prices, usage: UpperUsage): (CostLine[] | undefine
   const rows = possible.slice(0, possible.findIndex((row) => fits(row, picture)) + 1 || undefined)
   const each = rows.reduce((most, { nanoUsd }) => (nanoUsd > most ? nanoUsd : most), 0)
   const { referenceImageNanoUsd: reference } = prices
-  const given: CostLine[] =
+  const lines: CostLine[] =
     reference === 0 || !picture.referenceImages
       ? []
       : [{ what: 'reference_images', units: picture.referenceImages, price: femtoUsd(reference) }]
   const byRow: CostLine[] | undefined =
     rows.length === 0
       ? undefined
-      : [{ what: 'images', units: images, price: femtoUsd(each) }, ...given]
+      : [{ what: 'images', units: images, price: femtoUsd(each) }, ...lines]
   if (!prices.perImageIsEstimate && rows.some((row) => fits(row, picture))) return [byRow]
   const { tokens } = prices
   if (tokens === null) return [byRow]
@@ -188,8 +188,8 @@ function fits(row: ImagePriceRow, picture: PictureTraits): boolean {
   return picture.size !== undefined || (row.size === undefined && row.pixelsMax === undefined)
 }
 
-function isSame(asked: string | undefined, is: string | undefined): boolean {
-  return asked === undefined || asked === is
+function isSame(tier: string | undefined, is: string | undefined): boolean {
+  return tier === undefined || tier === is
 }
 
 function isWithin({ pixelsMax = Infinity }: ImagePriceRow, { pixels = 0 }: PictureTraits) {
@@ -218,10 +218,10 @@ type Charge = {
 }
 
 /** The amount reserved in budgets for a call, until its ledger row replaces it. */
-export type BudgetHold = {
+export type Reservation = {
   /** Cancels the reservation: the call ended without a row. */
   release(): Promise<void>
-  /** Called when the row of the call is written or has failed: the call no longer holds the amount. */
+  /** Called when the row of the call is written or has failed: the amount is no longer reserved. */
   settled(): void
 }
 
@@ -229,7 +229,7 @@ export type BudgetHold = {
  * Reserves the maximum cost of a call in all budgets of its caller, or in none. Throws `insufficient_quota`
  * when a budget has less left, and `overloaded` when the store is unavailable.
  */
-export type Reserve = (charge: Charge) => Promise<BudgetHold>
+export type Reserve = (charge: Charge) => Promise<Reservation>
 
 type Asked = {
   check(route: Route): Readiness

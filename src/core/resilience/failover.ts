@@ -89,7 +89,7 @@ type Options<T> = {
  */
 export async function failover<T>(
   options: Options<T>,
-): Promise<{ value: T; route: Route; made: Try }> {
+): Promise<{ value: T; route: Route; winner: Try }> {
   const { selection, attempt, deadline, policy } = options
   const { triesMax, routeTriesMax } = policy.limits
   const failures = new Map<Route, ProviderFailure>()
@@ -107,7 +107,7 @@ export async function failover<T>(
           const value = await attempt(route, traced?.headers)
           traced?.ended({ outcome: 'ok' })
           if (options.isStream !== true) policy.health.ended(route)
-          return { value, route, made: note(options, route, startedAt) }
+          return { value, route, winner: note(options, route, startedAt) }
         } catch (error) {
           failure = failed(options, { route, startedAt, traced }, error)
         }

@@ -2,10 +2,10 @@
  * The name that a misspelled name probably means: at most one letter in four is missing, wrong, or swapped.
  * A plural in `es` counts as one letter. Undefined if no name is similar.
  */
-export function nearName(given: string, names: readonly string[]): string | undefined {
+export function nearName(name: string, names: readonly string[]): string | undefined {
   // Longer names are unlikely to be typos, and the comparison takes quadratic time.
-  if (given.length > givenLengthMax) return undefined
-  const plain = given.toLowerCase()
+  if (name.length > givenLengthMax) return undefined
+  const plain = name.toLowerCase()
   let best: string | undefined
   let least = Infinity
   for (const name of names) {
@@ -26,8 +26,8 @@ const lettersPerSlip = 4
 const slipsMax = 3
 
 /** Words of one or two letters must be equal: `top_k` is not a typo of `top_p`. */
-function differInShortWord(given: string, name: string): boolean {
-  const [left, right] = [given.split('_'), name.split('_')]
+function differInShortWord(text: string, name: string): boolean {
+  const [left, right] = [text.split('_'), name.split('_')]
   if (left.length !== right.length) return false
   return left.some((word, at) => word !== right[at] && right[at]!.length < 3)
 }

@@ -57,7 +57,7 @@ export function createLegacyEra({ inForce, sessions, setLevel }: Options): Era {
   }
 }
 
-function initialize({ protocolVersion: asked }: Params): string {
-  const agreed = negotiate(asked)
+function initialize({ protocolVersion: revision }: Params): string {
+  const agreed = negotiate(revision)
   return JSON.stringify({ protocolVersion: agreed, capabilities, serverInfo, instructions })
 }

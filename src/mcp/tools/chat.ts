@@ -4,7 +4,7 @@ import type { ChatRequest, ChatResult } from '../../core/chat/chat.ts'
 import { chatInputs, pictureInputs, readChat } from '../../core/chat/read-chat.ts'
 import { withName } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import { given } from '../../core/given.ts'
+import { prune } from '../../core/prune.ts'
 import { noTexts } from '../../core/image/image.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { ToolContent, ToolHandler } from '../tool.ts'
@@ -23,7 +23,7 @@ export function chat(options: Options): ToolHandler<'chat'> {
   return async (input, { context }) => {
     const { model, temperature, max_tokens } = input
     const { messages, nameOf } = await conversationOf(input.messages, context, options.open)
-    const request = { model, messages, ...given({ temperature, max_tokens }) }
+    const request = { model, messages, ...prune({ temperature, max_tokens }) }
     try {
       return await answer(request, context, options)
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { Gateway } from '../../core/gateway.ts'
-import type { AskedImage } from '../../core/image/image.ts'
-import { given } from '../../core/given.ts'
+import type { ImageRequest } from '../../core/image/image.ts'
+import { prune } from '../../core/prune.ts'
 import { shapeOfRatio } from '../../core/image/ratio.ts'
 import { checkFileName, formatOf } from '../file-name.ts'
 import type { ToolHandler } from '../tool.ts'
@@ -26,8 +26,8 @@ export function generateImagePreview(options: Options): ToolHandler<'generate-im
     const outputFormat = uploads === undefined ? undefined : formatOf(name)
     const found = gateway.find('auto', context.caller)
     const shape = ratio === undefined ? {} : shapeOfRatio(ratio, found.model)
-    const settings = { ...given({ outputFormat }), ...shape }
-    const request: AskedImage = { model: found.name, prompt, n: 1, ...settings }
+    const settings = { ...prune({ outputFormat }), ...shape }
+    const request: ImageRequest = { model: found.name, prompt, n: 1, ...settings }
     const answered = await gateway.image({ request, models: [found] }, context)
     if (uploads === undefined) return show(answered, context, unsaved(filename))
     const lines: string[] = []

@@ -1,7 +1,7 @@
 import { toolDefaults } from '../../../generated/tools.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import type { AskedImage } from '../../core/image/image.ts'
-import { given } from '../../core/given.ts'
+import type { ImageRequest } from '../../core/image/image.ts'
+import { prune } from '../../core/prune.ts'
 import type { ImageInputs } from '../../core/image/work.ts'
 import { shapeOfRatio } from '../../core/image/ratio.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
@@ -27,8 +27,8 @@ export function generateImage(options: Options): ToolHandler<'generate-image'> {
     const model = input.model ?? (images.length > 0 ? 'auto' : defaultImageModel)
     const found = gateway.find(model, context.caller)
     const { shape, warnings } = shapeOf(input, found.model)
-    const settings = given({ quality, seed, outputFormat })
-    const request: AskedImage = { model, prompt, n, ...shape, ...settings }
+    const settings = prune({ quality, seed, outputFormat })
+    const request: ImageRequest = { model, prompt, n, ...shape, ...settings }
     const named = images.map((one, index) => addressOf(one, `images[${index}]`))
     const addresses = await Promise.all(named.map((one) => open(one, context)))
     const isByRatio = input.size === undefined && input.aspect_ratio !== undefined
@@ -43,7 +43,7 @@ function ratioName(param: string): string {
   return param === 'size' ? 'aspect_ratio' : param
 }
 
-type Shape = { shape: Pick<AskedImage, 'size' | 'aspectRatio'>; warnings: Warning[] }
+type Shape = { shape: Pick<ImageRequest, 'size' | 'aspectRatio'>; warnings: Warning[] }
 
 function shapeOf({ size, aspect_ratio: ratio, images }: Input, model: Model | undefined): Shape {
   if (ratio !== undefined && (size === undefined || size === 'auto')) {

@@ -63,8 +63,8 @@ function bindTools(options: Options): BoundTool[] {
 function freshly(handle: BoundTool['handle']): BoundTool['handle'] {
   return (input, { context, report }) => {
     const isFresh = 'fresh' in input && input.fresh === true
-    const recall = context.cache.recall && !isFresh
-    return handle(input, { context: { ...context, cache: { ...context.cache, recall } }, report })
+    const mayRead = context.cache.mayRead && !isFresh
+    return handle(input, { context: { ...context, cache: { ...context.cache, mayRead } }, report })
   }
 }
 

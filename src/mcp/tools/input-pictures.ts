@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/tool-types.ts'
-import type { Hold } from '../../bytes/budget.ts'
+import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import type { CallContext } from '../../core/caller.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { GatewayError, assertTaken } from '../../core/error.ts'
@@ -102,7 +102,7 @@ export function createOpenPicture(uploads: Uploads | undefined): OpenPicture {
   return async (named, context) => {
     const { address, param } = named
     if (!isHandle(address)) {
-      holdCopies(address, context.hold)
+      countCopies(address, context.memory)
       return named
     }
     if (uploads === undefined) {
@@ -119,7 +119,7 @@ export function createOpenPicture(uploads: Uploads | undefined): OpenPicture {
 const copiedCharactersMin = 16_384
 
 /** Reserves memory for two copies of a data URL: the decoded bytes, and their base64. */
-function holdCopies(address: string, hold: Hold): void {
+function countCopies(address: string, memory: MemoryHold): void {
   if (address.length < copiedCharactersMin) return
-  assertTaken(hold.takeMore(2 * address.length))
+  assertTaken(memory.takeMore(2 * address.length))
 }

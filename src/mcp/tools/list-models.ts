@@ -46,9 +46,9 @@ function isOf({ row }: Model, plain: string): boolean {
 /** The best match for a family or provider, in lower case; `isNear` if the matched name is only similar. */
 function familyIn(
   models: readonly Model[],
-  asked: string | undefined,
+  name: string | undefined,
 ): { family: string | undefined; isNear: boolean } {
-  const plain = asked?.trim().toLowerCase() ?? ''
+  const plain = name?.trim().toLowerCase() ?? ''
   if (plain === '') return { family: undefined, isNear: false }
   if (models.some((model) => isOf(model, plain))) return { family: plain, isNear: false }
   const names = new Set(models.flatMap(({ row }) => [row.family, row.provider]))

@@ -104,8 +104,8 @@ export function answerInteraction(options: AnswerOptions) {
       accountId: form.get('account_id') ?? '',
       budget: form.get('budget_usd') ?? '',
     }
-    const { asked, viewer } = view
-    if (!options.tokens.fitsForm(form.get('csrf_token'), asked.uid, viewer)) {
+    const { consent, viewer } = view
+    if (!options.tokens.fitsForm(form.get('csrf_token'), consent.uid, viewer)) {
       return pageFor(view, options, { problem: view.problem ?? outOfDate, status: 403 })
     }
     const act = Object.hasOwn(actions, action) ? actions[action] : undefined
@@ -129,7 +129,7 @@ const outOfDate = {
   message: 'This page was out of date, and nothing was changed. Check it again, then continue.',
 }
 
-function logDenial({ call, view: { asked, client, holder, by }, form, options }: Sent): void {
+function logDenial({ call, view: { consent, client, holder, by }, form, options }: Sent): void {
   if (holder === undefined) return
   const accounts = holder.kind === 'key' ? [holder.account] : holder.accounts
   const account = accounts.find(({ id }) => id === form.get('account_id')) ?? accounts[0]
@@ -141,13 +141,13 @@ function logDenial({ call, view: { asked, client, holder, by }, form, options }:
     client: reportedClient(client.name, undefined),
     accountId: account.id,
     keyId: by !== undefined && 'keyId' in by ? by.keyId : undefined,
-    redirectHost: redirectHostOf(asked.redirectUri),
+    redirectHost: redirectHostOf(consent.redirectUri),
     address: call.addressOf(call.request),
   })
 }
 
 async function allow({ call, view, form, options }: Sent): Promise<Answer> {
-  const { asked, client, holder, by, caller } = view
+  const { consent, client, holder, by, caller } = view
   if (holder === undefined || by === undefined) {
     return pageFor(view, options, { problem: view.problem ?? outOfDate, status: 403 })
   }
@@ -162,9 +162,9 @@ async function allow({ call, view, form, options }: Sent): Promise<Answer> {
     address: call.addressOf(call.request),
     accountId,
     client: {
-      id: asked.client.id,
+      id: consent.client.id,
       name: client.name,
-      redirectHost: redirectHostOf(asked.redirectUri),
+      redirectHost: redirectHostOf(consent.redirectUri),
     },
     monthlyBudgetUsd: caller === undefined ? undefined : budgetOf(form),
   })
@@ -205,7 +205,7 @@ function enter(view: View, { cookie }: AnswerOptions, { token, ageSeconds }: New
 }
 
 function keepKey(view: View, { tokens }: AnswerOptions, keyId: string | undefined): Answer {
-  return again(view, tokens.keepKey(view.asked.uid, view.binding.path, keyId))
+  return again(view, tokens.keepKey(view.consent.uid, view.binding.path, keyId))
 }
 
 /** Redirects to the page, so that a reload does not repeat the form. */

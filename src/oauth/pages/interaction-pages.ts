@@ -7,7 +7,7 @@ import type { Answer } from '../../http/answer.ts'
 import type { ClientAddress } from '../../http/client-address.ts'
 import type { SessionCookie } from '../../http/session-cookie.ts'
 import { interactionPath } from '../metadata.ts'
-import type { AskedConsent, Interactions, PageCall as InteractionCall } from '../interactions.ts'
+import type { ConsentRequest, Interactions, PageCall as InteractionCall } from '../interactions.ts'
 import { clientText, type ClientText } from './client-text.ts'
 import { consentPage, type Holder } from './consent-page.ts'
 import type { FormBinding, Problem } from './form.ts'
@@ -46,7 +46,7 @@ export type ViewOptions = {
 
 /** The state of a page: the client's request and the viewer. */
 export type View = {
-  asked: AskedConsent
+  consent: ConsentRequest
   client: ClientText
   binding: FormBinding
   viewer: Viewer
@@ -62,15 +62,15 @@ export type View = {
 /** Reads the interaction and its viewer. Throws `not_found` if it belongs to another browser. */
 export async function look(call: PageCall, options: ViewOptions): Promise<View> {
   const { request } = call
-  const asked = await (await options.interactions()).look(interactionCall(call))
-  const { uid } = asked
+  const consent = await (await options.interactions()).look(interactionCall(call))
+  const { uid } = consent
   const identity = await holderOf(request, options.tokens.readKey(request, uid), options)
   const binding = {
     path: `${interactionPath}${encodeURIComponent(uid)}`,
     token: options.tokens.forForm(uid, identity.viewer),
   }
-  const client = clientText(asked.client, asked.redirectUri)
-  return { asked, client, binding, ...identity }
+  const client = clientText(consent.client, consent.redirectUri)
+  return { consent, client, binding, ...identity }
 }
 
 /** The request in the form of `Interactions`. */

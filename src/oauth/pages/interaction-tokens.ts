@@ -10,7 +10,7 @@ export type Viewer = { session: string } | { keyId: string } | undefined
 export type InteractionTokens = {
   /** The token that binds a form to an interaction and its viewer. */
   forForm(uid: string, viewer: Viewer): string
-  fitsForm(given: string | undefined, uid: string, viewer: Viewer): boolean
+  fitsForm(token: string | undefined, uid: string, viewer: Viewer): boolean
   /** The id of the API key that was entered in this browser for the interaction. */
   readKey(request: IncomingMessage, uid: string): string | undefined
   /** The header `set-cookie` that stores a key's id for this interaction; undefined removes it. */
@@ -26,7 +26,7 @@ export function createInteractionTokens(secret: Buffer, isSecure: boolean): Inte
   const forForm = (uid: string, viewer: Viewer) => sign('form', uid, viewer ?? null)
   return {
     forForm,
-    fitsForm: (given = '', uid, viewer) => timingSafeEqualText(given, forForm(uid, viewer)),
+    fitsForm: (token = '', uid, viewer) => timingSafeEqualText(token, forForm(uid, viewer)),
     readKey: (request, uid) => {
       const [keyId = '', proof = ''] = (cookieOf(request, keyCookie) ?? '').split('.')
       return keyId !== '' && timingSafeEqualText(proof, sign('key', uid, keyId)) ? keyId : undefined

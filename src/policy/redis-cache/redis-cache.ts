@@ -1,6 +1,6 @@
 import { Keyv, KeyvBridgeAdapter, type KeyvBridgeStore } from 'keyv'
 import type { Circuit } from '../../core/resilience/circuit.ts'
-import { cacheEntryBytesMax, type CachedAnswer } from '../../core/recall/cached-answer.ts'
+import { cacheEntryBytesMax, type CachedAnswer } from '../../core/repeats/cached-answer.ts'
 import type { Seal } from './seal.ts'
 
 /** A cache outside of the process, which several processes share. */

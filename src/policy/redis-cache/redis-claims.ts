@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Circuit } from '../../core/resilience/circuit.ts'
-import type { Claim } from '../../core/recall/in-flight.ts'
-import type { CachedAnswer } from '../../core/recall/cached-answer.ts'
+import type { Claim } from '../../core/repeats/in-flight.ts'
+import type { CachedAnswer } from '../../core/repeats/cached-answer.ts'
 import { leases, type AskRedis, type RedisOperation } from './redis-operations.ts'
 
 type Options = {
@@ -13,7 +13,7 @@ type Options = {
   namespace: string
   /** Whether the cache is on. Answers of other processes are found only in the cache. */
   isOn: () => boolean
-  recallShared: (key: string) => Promise<CachedAnswer | undefined>
+  readSharedCache: (key: string) => Promise<CachedAnswer | undefined>
 }
 
 /** If a process dies or hangs, its lease expires after this time. */
@@ -28,7 +28,7 @@ const unkeptMs = 2_000
  * process calls the provider itself: the lease saves calls but guarantees nothing.
  */
 export function createRedisClaims(options: Options): (key: string) => Claim<CachedAnswer> {
-  const { ask, namespace, circuit, isOn, recallShared } = options
+  const { ask, namespace, circuit, isOn, readSharedCache } = options
   const askQuietly = (operation: RedisOperation) =>
     void ask(operation).catch(() => circuit.failed())
 
@@ -62,15 +62,15 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Cach
       renewal.unref()
     }
     const look = async (): Promise<CachedAnswer | undefined> => {
-      if (!isOn() || circuit.view().state !== 'closed') return recallShared(name)
+      if (!isOn() || circuit.view().state !== 'closed') return readSharedCache(name)
       // The lease and the answer are requested in one message.
-      let [taken, answer] = await Promise.all([tryTake(), recallShared(name)])
+      let [taken, answer] = await Promise.all([tryTake(), readSharedCache(name)])
       for (let waitMs = pollMs.first; taken === undefined && answer === undefined;) {
         await pause(waitMs)
         if (isOver) return undefined
         waitMs = Math.min(waitMs * pollMs.factor, pollMs.longest)
         taken = await tryTake()
-        if (taken !== undefined) answer = await recallShared(name)
+        if (taken !== undefined) answer = await readSharedCache(name)
       }
       if (answer !== undefined) release()
       else if (taken === 'mine') begin()

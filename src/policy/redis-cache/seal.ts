@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createSecretKey, randomFillSync } from 'node:crypto'
-import type { CachedAnswer } from '../../core/recall/cached-answer.ts'
+import type { CachedAnswer } from '../../core/repeats/cached-answer.ts'
 import { extractBuffers, restoreBuffers } from '../result-bytes.ts'
 
 /** Serializes answers to authenticated bytes: only a process with the key can write them. */

@@ -1,5 +1,5 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
-import { given } from '../../core/given.ts'
+import { prune } from '../../core/prune.ts'
 import { seedOf, type ImageAdapter, type ImageCall } from '../../core/image/image.ts'
 import { noUsage } from '../../core/money/price.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
@@ -91,7 +91,7 @@ function addressesIn(body: WireAnswer, texts: VendorTexts, made: number): string
 
 function complaintOf(body: unknown): Complaint {
   const { code, message } = membersOf(body)
-  return given({ code: textIn(code), message: textIn(message) })
+  return prune({ code: textIn(code), message: textIn(message) })
 }
 
 function kindOf(status: number, complaint: Complaint): FailureKind {

@@ -1,7 +1,7 @@
 import type { Tool, ToolUnion } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { hasDefaultValue } from '../../core/chat/default-values.ts'
-import { searchesAsked } from '../../core/chat/web-search.ts'
+import { searchDemand } from '../../core/chat/web-search.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import {
   jsonInWords,
@@ -20,18 +20,18 @@ import { narrowSchema, type NarrowSchema } from './schema.ts'
 import { writeThinking } from './thinking.ts'
 import type { WireRequest } from './wire.ts'
 
-type AskedTool = NonNullable<FunctionRequest['tools']>[number]
+type ChatTool = NonNullable<FunctionRequest['tools']>[number]
 
 const toolName = /^[\w-]+$/
 const maxTokensUsual = 4096
 const temperatureMax = 1
 
 /** Translates the canonical request to the Messages API (docs/vendors.md#anthropic-request). */
-export function writeChat(asked: ChatRequest, target: Target): WrittenChat<WireRequest> {
-  const { request, ...notes } = functionsOnly(asked, 'Anthropic')
+export function writeChat(original: ChatRequest, target: Target): WrittenChat<WireRequest> {
+  const { request, ...notes } = functionsOnly(original, 'Anthropic')
   const own = ['parallel_tool_calls', 'user', 'safety_identifier']
   reportIgnored(request, own, 'Anthropic', notes)
-  const choiceParam = asked.function_call === undefined ? 'tool_choice' : 'function_call'
+  const choiceParam = original.function_call === undefined ? 'tool_choice' : 'function_call'
   if ((request.n ?? 1) > 1) {
     notes.problems.push({ param: 'n', message: 'Anthropic returns one answer per call.' })
   }
@@ -115,9 +115,9 @@ function writeTools(
 
 /** The tool that searches the web at Anthropic (docs/vendors.md#anthropic-search). */
 function writeSearch(request: FunctionRequest, target: Target, notes: Notes): ToolUnion[] {
-  const asked = liveSearchOf(request, target, notes)
-  if (asked === undefined) return []
-  const { allowed_domains: allowed, blocked_domains: blocked } = asked
+  const search = liveSearchOf(request, target, notes)
+  if (search === undefined) return []
+  const { allowed_domains: allowed, blocked_domains: blocked } = search
   const param = 'web_search_options'
   if (request.tools?.some((tool) => tool.function.name === searchName)) {
     const message = `A function cannot have the name of the search, '${searchName}'. Rename it.`
@@ -127,26 +127,26 @@ function writeSearch(request: FunctionRequest, target: Target, notes: Notes): To
     const message = 'Anthropic takes allowed or blocked domains, not both.'
     notes.problems.push({ param: `${param}.blocked_domains`, message })
   }
-  if (asked.search_context_size != null && asked.search_context_size !== 'medium') {
+  if (search.search_context_size != null && search.search_context_size !== 'medium') {
     const reason = 'Anthropic decides how much of what is found the model reads.'
-    const size = asked.search_context_size
+    const size = search.search_context_size
     notes.warnings.push(dropped(`${param}.search_context_size`, size, reason))
   }
   return [
     {
       type: 'web_search_20250305',
       name: searchName,
-      max_uses: searchesAsked(request),
+      max_uses: searchDemand(request),
       ...(allowed === undefined ? {} : { allowed_domains: allowed }),
       ...(blocked === undefined ? {} : { blocked_domains: blocked }),
-      ...locationOf(asked, notes),
+      ...locationOf(search, notes),
     },
   ]
 }
 
 const searchName = 'web_search'
 
-function writeTool(tool: AskedTool, path: string, notes: Notes): Tool {
+function writeTool(tool: ChatTool, path: string, notes: Notes): Tool {
   const { name, description, parameters, strict } = tool.function
   const param = `${path}.function`
   if (!toolName.test(name)) {

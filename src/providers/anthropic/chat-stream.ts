@@ -132,7 +132,7 @@ function blockReader({
   texts,
 }: BlockOptions): (event: BlockEvent) => string | undefined {
   const tools = new Map<number, { call: number; empty: boolean }>()
-  const thoughts = thoughtKeeper(bytesMax)
+  const thoughts = thoughtCollector(bytesMax)
   return (event) => {
     thoughts.read(event)
     const tool = tools.get(event.index)
@@ -168,7 +168,7 @@ function blockReader({
 }
 
 /** Collects thinking blocks until the next tool call carries them to the caller. */
-function thoughtKeeper(bytesMax: number) {
+function thoughtCollector(bytesMax: number) {
   let thoughts: Thought[] = []
   let length = 0
   return {

@@ -36,23 +36,23 @@ export const versionHeaders = { 'anthropic-version': '2023-06-01' }
 const path = '/v1/messages'
 const countPath = `${path}/count_tokens`
 
-/** Chat over the Messages API. A request of a caller of this API is sent as it came, if possible. */
+/** Chat over the Messages API. A request of a caller of this API is sent verbatim, if possible. */
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   const { dispatch, texts, limits } = endpoint
   const requestTo = jsonRequests(endpoint, { headers: versionHeaders })
   const bytesMax = limits.jsonBytesMax
   const failing = { readFailure: (head: UpstreamHead) => readFailure(head, texts) }
-  const whole = ({ request, seal }: Sending, turn: ChatTurn, asked: Reading) =>
+  const whole = ({ request, seal }: Sending, turn: ChatTurn, question: Reading) =>
     receive({ dispatch, request, bytesMax, copies: printedCopies }, turn, (head) =>
       head.status === 200
-        ? wholeReader((bytes) => readMessage(bytes, asked, seal))
+        ? wholeReader((bytes) => readMessage(bytes, question, seal))
         : readFailure(head, texts),
     )
-  const stream = ({ request, seal }: Sending, turn: ChatTurn, asked: Reading) => {
+  const stream = ({ request, seal }: Sending, turn: ChatTurn, question: Reading) => {
     const opening = { endpoint, request, ...failing }
     return seal === undefined
-      ? openTranslated(opening, turn, () => translator(asked))
-      : openNative(opening, turn, () => nativeReader({ ...asked, seal }))
+      ? openTranslated(opening, turn, () => translator(question))
+      : openNative(opening, turn, () => nativeReader({ ...question, seal }))
   }
   return {
     takesResultMedia: true,
@@ -112,31 +112,31 @@ function sendingNative(
 
 type WireMessage = (Partial<Message> & { error?: unknown }) | null
 
-function readMessage(bytes: Buffer, asked: Reading, seal: Sending['seal']): ChatAnswer {
+function readMessage(bytes: Buffer, question: Reading, seal: Sending['seal']): ChatAnswer {
   // The answer is not validated: a wrong shape is reported as `malformed`.
   const wire = parseJson(bytes) as WireMessage
   try {
-    const answer = answerIn(wire, bytes.length, asked)
+    const answer = answerIn(wire, bytes.length, question)
     if (seal === undefined) return answer
     // `answerIn` has checked that it is a message.
-    return { ...answer, native: nativeAnswer(wire as Message, seal, asked.upstreamModel) }
+    return { ...answer, native: nativeAnswer(wire as Message, seal, question.upstreamModel) }
   } catch (error) {
-    throw countedFailure(error, readUsage(wire?.usage, asked.tokensMax, asked.texts))
+    throw countedFailure(error, readUsage(wire?.usage, question.tokensMax, question.texts))
   }
 }
 
-function answerIn(wire: WireMessage, bytes: number, asked: Reading): ChatAnswer {
-  const { texts } = asked
+function answerIn(wire: WireMessage, bytes: number, question: Reading): ChatAnswer {
+  const { texts } = question
   if (wire?.error != null) throw bodyFailure(wire, texts)
   if (!Array.isArray(wire?.content)) {
     throw new ProviderFailure('malformed', 'The answer is not a message.')
   }
-  const message = answerOf(wire.content, asked.upstreamModel, texts)
+  const message = answerOf(wire.content, question.upstreamModel, texts)
   if (wire.stop_reason === 'refusal') {
     message.refusal = refusalOf(wire.stop_details, texts)
     if (message.content === '') message.content = null
   }
-  const { id, created, model } = identityOf(wire, asked)
+  const { id, created, model } = identityOf(wire, question)
   const completion: ChatCompletion = {
     id,
     object: 'chat.completion',
@@ -147,7 +147,7 @@ function answerIn(wire: WireMessage, bytes: number, asked: Reading): ChatAnswer 
     ],
   }
   const usage =
-    readUsage(wire.usage, asked.tokensMax, texts) ?? estimateAnswer(asked.request, [message])
+    readUsage(wire.usage, question.tokensMax, texts) ?? estimateAnswer(question.request, [message])
   return { completion, usage, bytes }
 }
 

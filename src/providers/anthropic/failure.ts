@@ -1,5 +1,5 @@
 import type { FailureKind, ProviderFailure } from '../../core/failure.ts'
-import { given } from '../../core/given.ts'
+import { prune } from '../../core/prune.ts'
 import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
@@ -21,7 +21,7 @@ export function bodyFailure(body: unknown, texts: VendorTexts): ProviderFailure 
 function complaintOf(body: unknown): Complaint {
   const { error } = membersOf(body)
   const { message, type } = membersOf(error)
-  return given({ message: textIn(message) ?? textIn(error), type: textIn(type) })
+  return prune({ message: textIn(message) ?? textIn(error), type: textIn(type) })
 }
 
 const kinds: Readonly<Record<string, FailureKind>> = {

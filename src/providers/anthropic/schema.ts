@@ -57,15 +57,15 @@ function narrow(value: unknown, moved: Set<string>): Schema {
   const schema = value as Schema
   const narrowed: Schema = {}
   const words: string[] = []
-  for (const [keyword, given] of Object.entries(schema)) {
+  for (const [keyword, wide] of Object.entries(schema)) {
     if (idle.has(keyword)) continue
     const isSecond = keyword === 'oneOf' && schema['anyOf'] !== undefined
-    const kept = isSecond ? undefined : keep(keyword, given, moved)
+    const kept = isSecond ? undefined : narrowKeyword(keyword, wide, moved)
     if (kept !== undefined) {
       narrowed[keyword === 'oneOf' ? 'anyOf' : keyword] = kept
     } else {
       moved.add(keyword)
-      words.push(`${keyword}: ${JSON.stringify(given)}`)
+      words.push(`${keyword}: ${JSON.stringify(wide)}`)
     }
   }
   if (narrowed['enum'] !== undefined && Array.isArray(narrowed['type'])) delete narrowed['type']
@@ -93,9 +93,9 @@ function isMap(schema: Schema, properties: object): boolean {
 }
 
 /** The value to send for a keyword; undefined when it moves into the description. */
-function keep(keyword: string, given: unknown, moved: Set<string>): unknown {
+function narrowKeyword(keyword: string, wide: unknown, moved: Set<string>): unknown {
   // schemaComplaint has checked that these keywords hold an object or a list.
-  const [record, list] = [given as Schema, given as unknown[]]
+  const [record, list] = [wide as Schema, wide as unknown[]]
   switch (keyword) {
     case 'properties':
     case '$defs':
@@ -111,19 +111,19 @@ function keep(keyword: string, given: unknown, moved: Set<string>): unknown {
       if (list.length > 1) throw new NotNarrow()
       return list.map((one) => narrow(one, moved))
     case 'items':
-      return narrow(given, moved)
+      return narrow(wide, moved)
     case 'enum':
-      return list.every(isScalar) ? given : undefined
+      return list.every(isScalar) ? wide : undefined
     case 'const':
-      return isScalar(given) ? given : undefined
+      return isScalar(wide) ? wide : undefined
     case 'additionalProperties':
-      return given === false ? given : undefined
+      return wide === false ? wide : undefined
     case 'format':
-      return formats.has(given) ? given : undefined
+      return formats.has(wide) ? wide : undefined
     case 'minItems':
-      return given === 0 || given === 1 ? given : undefined
+      return wide === 0 || wide === 1 ? wide : undefined
     default:
-      return plain.has(keyword) ? given : undefined
+      return plain.has(keyword) ? wide : undefined
   }
 }
 

@@ -28,15 +28,15 @@ export function writeThinking(
   notes: Notes,
 ): void {
   const { efforts = usual, thinks = 'asked', thinking_off: off } = row.chat ?? {}
-  const asked = request.reasoning_effort ?? undefined
-  if (asked === undefined) {
+  const effort = request.reasoning_effort ?? undefined
+  if (effort === undefined) {
     if (thinks !== 'asked' && !isForced(body)) body.thinking = adaptive
     return
   }
-  const applied = nearestEffort(efforts, asked)
-  if (applied !== asked) {
+  const applied = nearestEffort(efforts, effort)
+  if (applied !== effort) {
     const reason = `${row.id} supports the efforts ${efforts.join(', ')}.`
-    notes.warnings.push({ param: 'reasoning_effort', requested: asked, applied, reason })
+    notes.warnings.push({ param: 'reasoning_effort', requested: effort, applied, reason })
   }
   if (applied === 'none') {
     if (off !== undefined) body.thinking = { type: off }

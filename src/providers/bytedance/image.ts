@@ -1,5 +1,5 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
-import { given } from '../../core/given.ts'
+import { prune } from '../../core/prune.ts'
 import type { ImageAdapter, ImageCall, ImageResult, Picture } from '../../core/image/image.ts'
 import { readPicture } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
@@ -53,7 +53,7 @@ function wireRequest({ request, plan, target }: ImageCall): object {
     model: target.upstreamModel,
     prompt: request.prompt,
     ...(pictures.length === 0 ? {} : { image: pictures.length === 1 ? pictures[0] : pictures }),
-    ...given({ size: pixels && pixelsText(pixels), output_format: vendorFormat, background }),
+    ...prune({ size: pixels && pixelsText(pixels), output_format: vendorFormat, background }),
     response_format: 'b64_json',
     // The vendor's default is true.
     watermark: false,

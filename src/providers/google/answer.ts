@@ -72,15 +72,15 @@ export function refuseBlocked({ promptFeedback }: WireAnswer, texts: VendorTexts
  */
 export function finishReasonOf(
   { finishReason = '' }: WireCandidate,
-  said: { anything: boolean; calls: number },
+  choice: { anything: boolean; calls: number },
 ): string {
   if (blocked.has(finishReason)) return 'content_filter'
   const reason = Object.hasOwn(ended, finishReason) ? ended[finishReason]! : undefined
-  if (reason === undefined && !said.anything) {
+  if (reason === undefined && !choice.anything) {
     throw new ProviderFailure('malformed', 'The provider gave no answer.')
   }
   if (reason === 'length') return reason
-  return said.calls > 0 ? 'tool_calls' : 'stop'
+  return choice.calls > 0 ? 'tool_calls' : 'stop'
 }
 
 /** Why a candidate was blocked; undefined if it was not. */

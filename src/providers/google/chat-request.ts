@@ -45,8 +45,8 @@ const ownFields = ['seed', 'presence_penalty', 'frequency_penalty', 'logprobs', 
 const choicesMax = 8
 
 /** Translates the canonical request to `generateContent` (docs/vendors.md#gemini-request). */
-export function writeChat(given: ChatRequest, target: Target): WrittenChat<WireRequest> {
-  const { request, ...notes } = functionsOnly(given, 'Gemini')
+export function writeChat(original: ChatRequest, target: Target): WrittenChat<WireRequest> {
+  const { request, ...notes } = functionsOnly(original, 'Gemini')
   reportIgnored(request, ownFields, 'Gemini', notes)
   const { row } = target.model
   const most = row.capabilities['multiple_choices'] === false ? 1 : choicesMax
@@ -55,11 +55,11 @@ export function writeChat(given: ChatRequest, target: Target): WrittenChat<WireR
     notes.problems.push({ param: 'n', message: `${row.id} returns ${answers} per call.` })
   }
   const { system, contents } = writeContents(request.messages, target, notes)
-  const { words = [], ...asked } = format(request, target, notes)
+  const { words = [], ...config } = format(request, target, notes)
   const instructions = [...system, ...words]
   const generationConfig: GenerationConfig = {
     ...sampling(request, target, notes),
-    ...asked,
+    ...config,
     ...writeThinking(request, target, notes),
   }
   const body: WireRequest = {
@@ -111,16 +111,16 @@ function refusedStop(stop: string): string | undefined {
 }
 
 function format(
-  { response_format: asked, tools = [] }: ChatRequest,
+  { response_format: original, tools = [] }: ChatRequest,
   { upstreamModel }: Target,
   { warnings }: Notes,
 ): GenerationConfig & { words?: string[] } {
-  if (asked === undefined || asked.type === 'text') return {}
-  const schema = schemaOf(asked)
+  if (original === undefined || original.type === 'text') return {}
+  const schema = schemaOf(original)
   if (tools.length > 0 && !newer.test(upstreamModel)) {
     const reason = `${upstreamModel} cannot enforce a format together with tools; the system prompt asks for it.`
     const param = 'response_format'
-    warnings.push({ param, requested: asked.type, applied: 'system', reason })
+    warnings.push({ param, requested: original.type, applied: 'system', reason })
     return { words: [jsonInWords(schema)] }
   }
   const responseMimeType = 'application/json'

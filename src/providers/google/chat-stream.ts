@@ -59,7 +59,7 @@ export function translator(options: Reading): Translator {
   const { texts, tokensMax } = options
   let identity: ChunkIdentity | undefined
   let writer: ChunkWriter
-  const counts = countKeeper(tokensMax)
+  const counts = usageReader(tokensMax)
   let finished = false
   const choices = new Map<number, Choice>()
   const searches = options.request.web_search_options != null
@@ -124,12 +124,12 @@ export function translator(options: Reading): Translator {
 function searchesOf(
   choices: ReadonlyMap<number, Choice>,
   finished: boolean,
-  { target, request: { web_search_options: asked } }: Reading,
+  { target, request: { web_search_options: search } }: Reading,
 ): number {
   const grounding = [...choices.values()].map((choice) => choice.grounding)
   const listed = searchesCharged(grounding, target)
   if (finished || listed > 0 || choices.size === 0) return listed
-  const isLive = asked != null && asked.external_web_access !== false
+  const isLive = search != null && search.external_web_access !== false
   return isLive && target.model.prices.webSearch !== undefined ? 1 : 0
 }
 
@@ -140,14 +140,14 @@ function newChoice(): Choice {
 /** The delta of a part as JSON; undefined for an empty part. */
 function deltaOf(
   part: WirePart,
-  said: Choice,
+  choice: Choice,
   place: Pick<CallPlace, 'answer' | 'choice'>,
   { texts, target: { provider } }: Pick<Reading, 'texts' | 'target'>,
 ): string | undefined {
   if (part.functionCall !== undefined) {
-    if (said.calls >= callsMax) throw tooLarge()
-    const index = said.calls++
-    said.anything = true
+    if (choice.calls >= callsMax) throw tooLarge()
+    const index = choice.calls++
+    choice.anything = true
     const call = {
       index,
       ...toolCallOf(part, { ...place, call: index, provider: provider.id }, texts),
@@ -156,12 +156,12 @@ function deltaOf(
   }
   if (part.text === undefined || part.text === '') return undefined
   if (part.thought === true) return `{"reasoning_content":${JSON.stringify(part.text)}}`
-  said.anything = true
-  said.text += part.text
+  choice.anything = true
+  choice.text += part.text
   return `{"content":${JSON.stringify(part.text)}}`
 }
 
-function countKeeper(tokensMax: TokensMax) {
+function usageReader(tokensMax: TokensMax) {
   let usage: WireAnswer['usageMetadata'] | undefined
   let unread: string | undefined
   return {

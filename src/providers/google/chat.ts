@@ -89,42 +89,43 @@ type CountedOf = (body: WireRequest, model: string) => object
 
 const same: CountedOf = (body) => body
 
-function readAnswer(bytes: Buffer, asked: Reading): ChatAnswer {
+function readAnswer(bytes: Buffer, question: Reading): ChatAnswer {
   // The answer is not validated: a wrong shape is reported as `malformed`.
   const answer = (parseJson(bytes) ?? {}) as WireAnswer & { error?: unknown }
   try {
-    return answerIn(answer, bytes.length, asked)
+    return answerIn(answer, bytes.length, question)
   } catch (error) {
-    throw countedFailure(error, readUsage(answer.usageMetadata, asked.tokensMax))
+    throw countedFailure(error, readUsage(answer.usageMetadata, question.tokensMax))
   }
 }
 
 function answerIn(
   answer: WireAnswer & { error?: unknown },
   bytes: number,
-  asked: Reading,
+  question: Reading,
 ): ChatAnswer {
-  const { texts } = asked
+  const { texts } = question
   if (answer.error != null) throw bodyFailure(answer, texts)
   refuseBlocked(answer, texts)
   const { candidates, responseId, modelVersion, usageMetadata } = answer
   if (!Array.isArray(candidates) || candidates.length === 0) {
     throw new ProviderFailure('malformed', 'The answer has no candidates.')
   }
-  const { id, created, model } = identityOf({ id: responseId, model: modelVersion }, asked)
+  const { id, created, model } = identityOf({ id: responseId, model: modelVersion }, question)
   const completion: ChatCompletion = {
     id,
     object: 'chat.completion',
     created,
     model,
     choices: candidates.map((candidate, place) =>
-      choiceOf(candidate, { place, answer: id, provider: asked.target.provider.id, texts }),
+      choiceOf(candidate, { place, answer: id, provider: question.target.provider.id, texts }),
     ),
   }
   const said = completion.choices.map(({ message }) => message)
-  const counted = readUsage(usageMetadata, asked.tokensMax) ?? estimateAnswer(asked.request, said)
+  const counted =
+    readUsage(usageMetadata, question.tokensMax) ?? estimateAnswer(question.request, said)
   const grounding = candidates.map(({ groundingMetadata }) => groundingMetadata)
-  const searches = searchesCharged(grounding, asked.target)
+  const searches = searchesCharged(grounding, question.target)
   return { completion, usage: withSearches(counted, searches), bytes }
 }
 

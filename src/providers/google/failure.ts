@@ -1,5 +1,5 @@
 import type { FailureKind, ProviderFailure } from '../../core/failure.ts'
-import { given } from '../../core/given.ts'
+import { prune } from '../../core/prune.ts'
 import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, isErrorStatus, kindOfStatus } from '../transport/http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
@@ -28,7 +28,7 @@ function complaintOf(body: unknown): Complaint {
   const error = errorIn(body)
   const { message, status, details } = membersOf(error)
   const seconds = Number.parseFloat(firstText(details, 'retryDelay') ?? '')
-  return given({
+  return prune({
     message: textIn(message) ?? textIn(error),
     code: firstText(details, 'reason') ?? textIn(status),
     retryAfterSeconds: seconds >= 0 ? seconds : undefined,

@@ -7,7 +7,7 @@ import type {
   Modality,
 } from '@google/genai'
 import { ProviderFailure } from '../../core/failure.ts'
-import { given } from '../../core/given.ts'
+import { prune } from '../../core/prune.ts'
 import {
   seedOf,
   type ImageAdapter,
@@ -72,7 +72,7 @@ function wireRequest(call: ImageCall): WireRequest {
   // A model with a single size class refuses `imageSize`.
   const classes = target.model.row.image?.size.size_classes ?? []
   const imageSize = classes.length > 1 ? sizeClass : undefined
-  const imageConfig = given({ aspectRatio, imageSize })
+  const imageConfig = prune({ aspectRatio, imageSize })
   const pictures = request.sources.map((source) => ({
     inlineData: { mimeType: `image/${source.format}`, data: pictureText(source) },
   }))

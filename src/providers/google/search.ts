@@ -22,8 +22,8 @@ export function writeSearch(
   target: Target,
   notes: Notes,
 ): { tools?: { googleSearch: object }[] } {
-  const asked = liveSearchOf(request, target, notes)
-  if (asked === undefined) return {}
+  const search = liveSearchOf(request, target, notes)
+  if (search === undefined) return {}
   const { id } = target.model.row
   const param = 'web_search_options'
   const { problems, warnings } = notes
@@ -35,13 +35,13 @@ export function writeSearch(
     problems.push({ param: 'n', message: `${id} returns one answer per call with a search.` })
   }
   for (const name of ['allowed_domains', 'blocked_domains'] as const) {
-    if (asked[name] === undefined) continue
+    if (search[name] === undefined) continue
     const message = 'Gemini cannot limit its search to domains. Leave them out.'
     problems.push({ param: `${param}.${name}`, message })
   }
   for (const name of ['search_context_size', 'user_location'] as const) {
-    if (asked[name] == null || asked[name] === 'medium') continue
-    warnings.push(dropped(`${param}.${name}`, asked[name], 'Gemini has no such parameter.'))
+    if (search[name] == null || search[name] === 'medium') continue
+    warnings.push(dropped(`${param}.${name}`, search[name], 'Gemini has no such parameter.'))
   }
   if (request.tool_choice === 'required') {
     const reason = 'Gemini decides itself whether it searches.'

@@ -24,7 +24,7 @@ export function readUsage(wire: object | undefined, most: TokensMax): Usage | un
   )
 }
 
-/** The token count of a modality. An invalid count is returned as it is, for usageOf to detect. */
+/** The token count of a modality. An invalid count is returned unchanged, for usageOf to detect. */
 function tokensOf(kind: string, details: unknown): unknown {
   const listed = itemsOf(details)
     .map(membersOf)

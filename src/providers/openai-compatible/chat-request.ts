@@ -21,15 +21,15 @@ const sampling = [
 
 /** Translates the canonical request to a vendor's dialect, without the gateway's own fields. */
 export function writeChat(
-  asked: ChatRequest,
+  original: ChatRequest,
   target: Target,
   dialect: ChatDialect,
 ): WrittenChat<Body> {
   const isOpen = dialect.takesBack === undefined
   const whole: FunctionsOnly | WholeRequest =
     isOpen || dialect.customTools === true
-      ? { request: asked, problems: [], warnings: [] }
-      : functionsOnly(asked, target.provider.id)
+      ? { request: original, problems: [], warnings: [] }
+      : functionsOnly(original, target.provider.id)
   const { request, problems, warnings } = whole
   const { models: _models, ...body } = request
   body.model = target.upstreamModel
@@ -147,15 +147,15 @@ function adjustStops({ body, target, dialect, warnings }: Draft): void {
   const stop = body['stop'] as ChatRequest['stop']
   if (stop === undefined || stop === null) return
   const { listed = false, max = Infinity } = dialect.stops ?? {}
-  const asked = typeof stop === 'string' ? [stop] : stop
-  const filled = asked.filter((one) => one !== '')
+  const stops = typeof stop === 'string' ? [stop] : stop
+  const filled = stops.filter((one) => one !== '')
   const applied = filled.slice(0, max)
   if (applied.length === 0) leaveOut('stop', body)
   else if (typeof stop !== 'string' || listed) body['stop'] = applied
-  if (applied.length === asked.length) return
+  if (applied.length === stops.length) return
   const { id } = target.provider
   const reason =
-    filled.length < asked.length
+    filled.length < stops.length
       ? `${id} accepts no empty stop sequence.`
       : `${id} takes ${max} stop.`
   const left = applied.length === 0 ? null : applied

@@ -55,23 +55,27 @@ function fromList(values: readonly unknown[], depth: number): Complaint {
   return messages.size === 0 ? {} : { ...found[0], message: [...messages].join('; ') }
 }
 
-function fromSchema(found: Complaint): Complaint {
-  const { message = '', param = '', type = '' } = found
+function fromSchema(complaint: Complaint): Complaint {
+  const { message = '', param = '', type = '' } = complaint
   const code = Object.hasOwn(schemaCodes, type) ? schemaCodes[type] : undefined
   return {
-    ...found,
+    ...complaint,
     ...(param === '' ? {} : { message: `${param}: ${message}` }),
     ...(code === undefined ? {} : { code }),
   }
 }
 
 /** Appends the message of the vendor that an aggregator called to the aggregator's message. */
-function withOrigin(found: Complaint, metadata: unknown, depth: number): Complaint {
-  if (typeof metadata !== 'object' || metadata === null || !('raw' in metadata)) return found
+function withOrigin(complaint: Complaint, metadata: unknown, depth: number): Complaint {
+  if (typeof metadata !== 'object' || metadata === null || !('raw' in metadata)) return complaint
   const { message, code } = find(metadata.raw, depth + 1)
-  if (message === undefined || message === found.message) return found
-  const both = found.message === undefined ? message : `${found.message}: ${message}`
-  return { ...found, message: both, ...(code === undefined || /^\d+$/.test(code) ? {} : { code }) }
+  if (message === undefined || message === complaint.message) return complaint
+  const both = complaint.message === undefined ? message : `${complaint.message}: ${message}`
+  return {
+    ...complaint,
+    message: both,
+    ...(code === undefined || /^\d+$/.test(code) ? {} : { code }),
+  }
 }
 
 /** A path as FastAPI writes it: `["body", "messages", 0, "content"]`. */

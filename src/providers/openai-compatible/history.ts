@@ -40,14 +40,14 @@ export function writeHistory(messages: ChatRequest['messages'], draft: Draft): M
   return arrange === undefined ? written : arrange(written, places!, draft.warnings)
 }
 
-function writeMessage(given: Message, index: number, draft: Draft): Message {
+function writeMessage(original: Message, index: number, draft: Draft): Message {
   const { noNames, noDeveloper, callIds = anyIds, takesBack = [] } = draft.dialect
-  const members = membersByRole[given.role]
-  let message = given
-  for (const name in given) {
+  const members = membersByRole[original.role]
+  let message = original
+  for (const name in original) {
     if (members.has(name) || (name === 'name' && !noNames)) continue
     if (name === 'audio' && takesBack.includes('audio')) continue
-    if (message === given) message = { ...given }
+    if (message === original) message = { ...original }
     takeOut(message, name, { index }, draft)
   }
   if (Array.isArray(message.content)) message = withParts(message, message.content, index, draft)
@@ -90,15 +90,15 @@ const partMembers: Readonly<Record<Part['type'], ReadonlySet<string> | undefined
   file: new Set(['file_data', 'file_id', 'filename']),
 }
 
-function writePart(given: Part, index: number, place: number, draft: Draft): object {
+function writePart(original: Part, index: number, place: number, draft: Draft): object {
   const { dialect } = draft
-  const { type } = given
+  const { type } = original
   // Any object can be read as a record of unknown values.
-  let part = given as unknown as Record<string, unknown>
-  for (const name in given) {
+  let part = original as unknown as Record<string, unknown>
+  for (const name in original) {
     if (name === 'type' || name === type || name === dialect.partMark) continue
     if (name === 'cache_control' && dialect.takesCacheControl) continue
-    if (part === (given as object)) part = { ...part }
+    if (part === (original as object)) part = { ...part }
     takeOut(part, name, { index, place }, draft)
   }
   const members = partMembers[type]

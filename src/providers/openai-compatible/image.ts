@@ -4,7 +4,7 @@ import type {
   ImagesResponse,
 } from 'openai/resources/images'
 import { afterSpending, ProviderFailure } from '../../core/failure.ts'
-import { given } from '../../core/given.ts'
+import { prune } from '../../core/prune.ts'
 import {
   seedOf,
   type ImageAdapter,
@@ -64,7 +64,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
   const { readCost } = dialect ?? {}
   const requestFor = imageRequests(endpoint)
   return {
-    ...given({ unlisted }),
+    ...prune({ unlisted }),
     ...(readCost === undefined ? {} : { reportsCost: true }),
     picturesPerCall: ({ model }) => (model.row.image ?? unlisted?.image)?.images_per_call_max ?? 1,
     generate: async (call) => {
@@ -74,13 +74,13 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
       // A form has copies of the pictures, without base64.
       const { sources } = imageDialect.edits ? { sources: [] } : call.request
       const copied = sources.reduce((sum, { base64 }) => sum + decodedLength(base64), 0)
-      assertTaken(copied === 0 ? undefined : turn.hold.takeMore(copied))
+      assertTaken(copied === 0 ? undefined : turn.memory.takeMore(copied))
       const request = requestFor(call)
       const { items, ...rest } = await receive({ dispatch, request, bytesMax }, turn, (head) => {
         if (head.status !== 200) return readFailure(head, endpoint)
         const reader = base64Reader('b64_json')
         return { push: reader.push, finish: () => readImages(reader.finish(), reading) }
-      }).finally(() => turn.hold.give(copied))
+      }).finally(() => turn.memory.give(copied))
       const pictures = items.map(async ({ picture, revisedPrompt }) => {
         const made = typeof picture === 'string' ? await fetchPicture(picture, turn) : picture
         return revisedPrompt === undefined ? made : { ...made, revisedPrompt }
@@ -133,7 +133,7 @@ function wireRequest(
     model: target.upstreamModel,
     prompt: request.prompt,
     ...shape(plan),
-    ...given({ quality, style, background, moderation, complexity, user, ...named }),
+    ...prune({ quality, style, background, moderation, complexity, user, ...named }),
     ...seedOf(call),
     ...more(call),
   }
@@ -189,7 +189,7 @@ function readImages(
   if (items.length === 0) throw fail('malformed', 'The answer contains no picture.', 0)
   return {
     items,
-    ...given({ usage: counted, quality: texts.name(quality, qualityCharactersMax) }),
+    ...prune({ usage: counted, quality: texts.name(quality, qualityCharactersMax) }),
     ...(background === 'transparent' || background === 'opaque' ? { background } : {}),
   }
 }

@@ -88,8 +88,8 @@ const answerContent: ReadonlySet<string> = new Set([
 ])
 
 /** Cleans the members next to the choices; returns the same object if nothing changes. */
-export function cleanOuterMembers(given: Members, texts: VendorTexts): Members {
-  const clean = texts.members(given, answerContent)
+export function cleanOuterMembers(chunk: Members, texts: VendorTexts): Members {
+  const clean = texts.members(chunk, answerContent)
   const { service_tier: tier, system_fingerprint: print, ...rest } = clean
   const own = openAiTier(tier)
   const isPrint = typeof print === 'string'
@@ -102,10 +102,10 @@ export function cleanOuterMembers(given: Members, texts: VendorTexts): Members {
 const neverNull = ['annotations', 'function_call', 'images', 'audio']
 
 /** Removes nulls that OpenAI never sends; returns the same object if nothing changes. */
-export function withoutNulls(said: Members): Members {
-  if (neverNull.every((name) => said[name] !== null)) return said
+export function withoutNulls(members: Members): Members {
+  if (neverNull.every((name) => members[name] !== null)) return members
   const isKept = ([name, value]: [string, unknown]) => value !== null || !neverNull.includes(name)
-  return Object.fromEntries(Object.entries(said).filter(isKept))
+  return Object.fromEntries(Object.entries(members).filter(isKept))
 }
 
 /** Date and model for answers that do not state them, and the filter for the vendor's names. */
@@ -116,12 +116,12 @@ function isDate(seconds: unknown): seconds is number {
 }
 
 /** The id, date and model of an answer; a missing id is generated, and `fallback` has the others. */
-export function completeIdentity(given: Members, { fallback, texts }: Naming): ChunkIdentity {
-  const { created } = given
+export function completeIdentity(chunk: Members, { fallback, texts }: Naming): ChunkIdentity {
+  const { created } = chunk
   return {
-    id: answerId(given['id'], texts),
+    id: answerId(chunk['id'], texts),
     created: isDate(created) ? Math.floor(created) : fallback.created,
-    model: texts.name(given['model']) ?? fallback.model,
+    model: texts.name(chunk['model']) ?? fallback.model,
   }
 }
 
@@ -133,11 +133,11 @@ type Part = { text?: unknown; thinking?: unknown }
  * content (docs/vendors.md#openai-compatible-endpoints). The result of reasoning alone has no
  * content. Throws a ProviderFailure if a member has the wrong type.
  */
-export function withPlainThoughts(given: Members): Members {
-  if (!isText(given['reasoning_content']) || !isText(given['refusal'])) malformed()
-  const isPlain = isText(given['content'])
-  if (isPlain && typeof given['reasoning'] !== 'string') return given
-  const { content, reasoning, ...rest } = given
+export function withPlainThoughts(delta: Members): Members {
+  if (!isText(delta['reasoning_content']) || !isText(delta['refusal'])) malformed()
+  const isPlain = isText(delta['content'])
+  if (isPlain && typeof delta['reasoning'] !== 'string') return delta
+  const { content, reasoning, ...rest } = delta
   if (Array.isArray(content)) return withPlainParts(content, rest)
   if (!isPlain) malformed()
   const kept = content === undefined ? {} : { content }

@@ -46,17 +46,17 @@ const readOfAnswer = new Set(['id', 'object', 'created', 'model', 'choices', 'us
 const readOfChoice = new Set(['index', 'message', 'logprobs', 'finish_reason'])
 const readOfMessage = new Set(['role', 'content', 'refusal', 'tool_calls'])
 
-/** `own` with the members of `given` that are not in `read`, cleaned; most answers have none. */
+/** `own` with the members of `vendorMembers` that are not in `read`, cleaned; most answers have none. */
 function withOthers(
   own: Members,
-  given: Members,
+  vendorMembers: Members,
   read: ReadonlySet<string>,
   clean: (others: Members) => Members,
 ): Members {
   let others: Members | undefined
   // Without a prototype, so that `__proto__` is a member like any other.
-  for (const name in given)
-    if (!read.has(name)) (others ??= Object.create(null) as Members)[name] = given[name]
+  for (const name in vendorMembers)
+    if (!read.has(name)) (others ??= Object.create(null) as Members)[name] = vendorMembers[name]
   return others === undefined ? own : { ...own, ...clean(others) }
 }
 
@@ -90,8 +90,8 @@ function repairCalls(calls: unknown, texts: VendorTexts): Members[] | undefined 
   if (calls === undefined || calls === null) return undefined
   if (!Array.isArray(calls) || calls.length > callsMax) malformed()
   const ids = new Set<string>()
-  const repaired = calls.flatMap((given): Members[] => {
-    const { index: _index, id: vendorId, ...more } = readMembers(given)
+  const repaired = calls.flatMap((vendorCall): Members[] => {
+    const { index: _index, id: vendorId, ...more } = readMembers(vendorCall)
     const own = callIdOf(vendorId, texts)
     const id = ids.has(own) ? newCallId() : own
     ids.add(id)
@@ -115,7 +115,7 @@ type CallRepair = {
    */
   read(pieces: readonly unknown[]): readonly unknown[]
   /** The number of calls that were forwarded. */
-  begun(): number
+  callCount(): number
   /** Final pieces: calls that are still held, and arguments of calls without any, since clients parse them as JSON. */
   rest(): Members[]
 }
@@ -157,20 +157,20 @@ export function createCallRepair(texts: VendorTexts, tools: Tools): CallRepair {
     return { index, id, type: 'function', function: { name, arguments: text }, ...more }
   }
 
-  const readPiece = (given: unknown): unknown[] => {
-    const members = readMembers(given)
+  const readPiece = (vendorPiece: unknown): unknown[] => {
+    const members = readMembers(vendorPiece)
     const piece = texts.members(members, callContent)
     const existing = callOfPiece(piece, calls, called)
-    if (existing !== undefined) return readPieceOf(existing, piece, given)
+    if (existing !== undefined) return readPieceOf(existing, piece, vendorPiece)
     if (calls.length >= callsMax) malformed()
     const call: Call = { ...newCall, vendorId: piece['id'], isCustom: isCustom(piece) }
     // The name of a call is complete when another call begins.
     const earlier = calls.filter((one) => one.index === undefined && one.name !== '').map(start)
     called.set(piece['index'] ?? calls.length, call)
     calls.push(call)
-    return [...earlier, ...readPieceOf(call, piece, given)]
+    return [...earlier, ...readPieceOf(call, piece, vendorPiece)]
   }
-  const readPieceOf = (call: Call, piece: Members, given: unknown): unknown[] => {
+  const readPieceOf = (call: Call, piece: Members, vendorPiece: unknown): unknown[] => {
     const { id, type, index, function: said, ...rest } = piece
     if (call.isCustom) return [{ ...piece, index: call.index ?? start(call)['index'] }]
     const { name, arguments: args, ...more } = functionOf(piece)
@@ -178,7 +178,7 @@ export function createCallRepair(texts: VendorTexts, tools: Tools): CallRepair {
     if (text !== '') call.hasArguments = true
     const isFirst = call.index === undefined
     if (isFirst) {
-      hold(call, piece, text)
+      delay(call, piece, text)
       if (!isNamed(call, tools)) return []
     }
     // The beginning of a call is not repeated: some clients concatenate the members of all pieces.
@@ -186,14 +186,14 @@ export function createCallRepair(texts: VendorTexts, tools: Tools): CallRepair {
       ? start(call)
       : { index: call.index, function: isAbsent(args) ? {} : { arguments: text } }
     const isSame =
-      piece === given &&
+      piece === vendorPiece &&
       said !== null &&
       index === sent['index'] &&
       id === sent['id'] &&
       type === sent['type'] &&
       name === sent.function['name'] &&
       args === sent.function['arguments']
-    return [isSame ? given : { ...sent, function: { ...sent.function, ...more }, ...rest }]
+    return [isSame ? vendorPiece : { ...sent, function: { ...sent.function, ...more }, ...rest }]
   }
 
   return {
@@ -203,7 +203,7 @@ export function createCallRepair(texts: VendorTexts, tools: Tools): CallRepair {
         repaired.length === pieces.length && repaired.every((piece, at) => piece === pieces[at])
       return isSame ? pieces : repaired
     },
-    begun: () => ids.size,
+    callCount: () => ids.size,
     rest: () => calls.flatMap((call) => finalPieces(call, start)),
   }
 }
@@ -211,7 +211,7 @@ export function createCallRepair(texts: VendorTexts, tools: Tools): CallRepair {
 const newCall = { index: undefined, name: '', text: '', extra: undefined, hasArguments: false }
 
 /** Adds a piece to a held call. Some vendors split the name, others repeat it or what has arrived of it. */
-function hold(call: Call, piece: Members, text: string): void {
+function delay(call: Call, piece: Members, text: string): void {
   const { id, extra_content: extra } = piece
   const { name } = functionOf(piece)
   if (isName(id)) call.vendorId = id

@@ -125,21 +125,21 @@ function createChoiceRepair(index: number, { texts, tools, finishReasons }: Opti
   let finished = false
   let steady = false
 
-  const readDelta = (given: Members): Members => {
-    const plain = texts.members(withoutNulls(withPlainThoughts(given)), messageContent)
+  const readDelta = (vendorDelta: Members): Members => {
+    const plain = texts.members(withoutNulls(withPlainThoughts(vendorDelta)), messageContent)
     const delta = withRole(plain, begun)
     const { tool_calls: said, ...rest } = delta
     if (said === undefined) return delta
     const listed = said ?? []
     if (!Array.isArray(listed)) malformed()
-    const before = calls.begun()
+    const before = calls.callCount()
     const pieces = calls.read(listed)
-    if (calls.begun() > before || pieces.length < listed.length) steady = false
+    if (calls.callCount() > before || pieces.length < listed.length) steady = false
     if (pieces.length === 0) return rest
     return pieces === said ? delta : { ...rest, tool_calls: pieces }
   }
   const reasonFor = (vendorReason: unknown) =>
-    finishReasonOf(vendorReason, calls.begun() > 0, finishReasons)
+    finishReasonOf(vendorReason, calls.callCount() > 0, finishReasons)
 
   return {
     read: (choice) => {

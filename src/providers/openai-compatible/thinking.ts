@@ -15,8 +15,8 @@ export function adjustThinking(draft: Draft): void {
   }
   if (undescribed && abilities === undefined) return
   // Has the contract's type, or a value that this function set.
-  const asked = body['reasoning_effort'] as ReasoningEffort | null | undefined
-  const effort = besideTools(asked ?? undefined, draft)
+  const wanted = body['reasoning_effort'] as ReasoningEffort | null | undefined
+  const effort = besideTools(wanted ?? undefined, draft)
   if (effort === undefined) leaveOut('reasoning_effort', body)
   else writeEffort(effort, draft)
   if (abilities?.without_while_thinking === undefined) return
@@ -37,34 +37,34 @@ export function isThinking(
 
 /** The effort that can be combined with the tools of the request. */
 function besideTools(
-  asked: ReasoningEffort | undefined,
+  effort: ReasoningEffort | undefined,
   draft: Draft,
 ): ReasoningEffort | undefined {
   const { abilities, body, target, dialect, warnings, problems } = draft
   const taken = dialect.toolsWhileThinking ? undefined : abilities?.tools_while_thinking
   if (taken === undefined || !Array.isArray(body['tools']) || body['tools'].length === 0) {
-    return asked
+    return effort
   }
   const choice = body['tool_choice']
   const isForced = choice === 'required' || (typeof choice === 'object' && choice !== null)
-  if (!isThinking(asked, abilities) || (taken === 'unforced' && !isForced)) return asked
+  if (!isThinking(effort, abilities) || (taken === 'unforced' && !isForced)) return effort
   const { id } = target.model.row
   if (taken === 'unforced' && abilities?.thinks === 'always') {
     const reason = `${id} always thinks, and does not allow a forced tool then.`
     warnings.push({ param: 'tool_choice', requested: choice, applied: 'auto', reason })
     body['tool_choice'] = 'auto'
-    return asked
+    return effort
   }
   if (abilities?.thinks === 'always') {
     const message = `${id} accepts tools only in the Responses API. Choose another model.`
     problems.push({ param: 'tools', message })
-    return asked
+    return effort
   }
   const reason =
     taken === 'unforced'
       ? `${id} does not think when a tool is forced.`
       : `${id} cannot reason when it has tools, except in the vendor's Responses API.`
-  const requested = asked ?? null
+  const requested = effort ?? null
   warnings.push({ param: 'reasoning_effort', requested, applied: 'none', reason })
   return 'none'
 }

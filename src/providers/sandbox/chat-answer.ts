@@ -1,17 +1,17 @@
-import type { PlayedRequest, Said } from './chat.ts'
+import type { PlayedRequest, Reply } from './chat.ts'
 import type { Line } from './line.ts'
-import type { Asked } from './scenario.ts'
+import type { Scene } from './scenario.ts'
 import { tokensOf } from './tokens.ts'
 import { hash } from 'node:crypto'
 
 /** The members that an answer shares with its chunks. */
 export type Identity = { id: string; created: number; model: string; system_fingerprint: string }
 
-type Written = { said: Said; request: PlayedRequest; asked: Asked; identity: Identity }
+type Written = { reply: Reply; request: PlayedRequest; script: Scene; identity: Identity }
 
 /** A `chat.completion` with all choices. */
-export function completion({ said, request, asked, identity }: Written): object {
-  const { thoughts, tokens, isRefusal, toolCalls, finishReason, usage } = said
+export function completion({ reply, request, script, identity }: Written): object {
+  const { thoughts, tokens, isRefusal, toolCalls, finishReason, usage } = reply
   const text = tokens.join('')
   const choices = Array.from({ length: request.n ?? 1 }, (_, index) => ({
     index,
@@ -20,23 +20,23 @@ export function completion({ said, request, asked, identity }: Written): object 
       content: toolCalls.length > 0 || isRefusal ? null : text,
       refusal: isRefusal ? text : null,
       ...(thoughts.length > 0 ? { reasoning_content: thoughts.join('') } : {}),
-      ...calledIn(said, identity, index),
+      ...calledIn(reply, identity, index),
     },
-    logprobs: request.logprobs === true ? oddsOf(said, tokens, request) : null,
+    logprobs: request.logprobs === true ? oddsOf(reply, tokens, request) : null,
     finish_reason: finishReason,
   }))
-  const counted = asked.has('no-usage') ? {} : { usage }
+  const counted = script.has('no-usage') ? {} : { usage }
   return { ...identity, object: 'chat.completion', choices, ...counted }
 }
 
 /** Writes a stream of `chat.completion.chunk` events, one choice after the other. */
 export async function streamOut(line: Line, written: Written): Promise<void> {
-  const { said, request, asked, identity } = written
+  const { reply, request, script, identity } = written
   const chunk = (rest: object) =>
     `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', ...rest })}\n\n`
   const choice = (index: number, delta: object, finish: string | null = null, odds = {}) =>
     chunk({ choices: [{ index, delta, ...odds, finish_reason: finish }] })
-  const gapMs = asked.number('slow-stream')
+  const gapMs = script.number('slow-stream')
   const send = async (text: string) => {
     if (gapMs !== undefined) await line.wait(gapMs)
     await line.send(text)
@@ -44,31 +44,31 @@ export async function streamOut(line: Line, written: Written): Promise<void> {
   line.head(200, { 'content-type': 'text/event-stream' })
   for (let index = 0; index < (request.n ?? 1); index++) {
     const deltas = deltasOf(written, index)
-    const most = asked.has('cut-stream') ? Math.ceil(deltas.length / 2) : deltas.length
-    const content = said.toolCalls.length > 0 || said.isRefusal ? null : ''
+    const most = script.has('cut-stream') ? Math.ceil(deltas.length / 2) : deltas.length
+    const content = reply.toolCalls.length > 0 || reply.isRefusal ? null : ''
     await send(choice(index, { role: 'assistant', content }))
     for (const { delta, odds } of deltas.slice(0, most)) {
       await send(choice(index, delta, null, odds))
     }
-    if (asked.has('cut-stream')) return line.cut(new Error('The sandbox cuts the stream.'))
-    await send(choice(index, {}, said.finishReason))
+    if (script.has('cut-stream')) return line.cut(new Error('The sandbox cuts the stream.'))
+    await send(choice(index, {}, reply.finishReason))
   }
-  if (!asked.has('no-usage')) await send(chunk({ choices: [], usage: said.usage }))
+  if (!script.has('no-usage')) await send(chunk({ choices: [], usage: reply.usage }))
   await send('data: [DONE]\n\n')
   line.end()
 }
 
 type Delta = { delta: object; odds: object }
 
-function deltasOf({ said, request, identity }: Written, choice: number): Delta[] {
-  const name = said.isRefusal ? 'refusal' : 'content'
-  const thoughts = said.thoughts.map((token) => ({ reasoning_content: token }))
-  const calls = callDeltas(said, identity, choice)
+function deltasOf({ reply, request, identity }: Written, choice: number): Delta[] {
+  const name = reply.isRefusal ? 'refusal' : 'content'
+  const thoughts = reply.thoughts.map((token) => ({ reasoning_content: token }))
+  const calls = callDeltas(reply, identity, choice)
   return [
     ...[...thoughts, ...calls].map((delta) => ({ delta, odds: {} })),
-    ...said.tokens.map((token) => ({
+    ...reply.tokens.map((token) => ({
       delta: { [name]: token },
-      odds: request.logprobs === true ? { logprobs: oddsOf(said, [token], request) } : {},
+      odds: request.logprobs === true ? { logprobs: oddsOf(reply, [token], request) } : {},
     })),
   ]
 }
@@ -76,7 +76,7 @@ function deltasOf({ said, request, identity }: Written, choice: number): Delta[]
 type CallType = 'custom' | 'function'
 
 /** The calls of a choice, each with a unique id. */
-function callsOf({ toolCalls }: Said, { id }: Identity, choice: number) {
+function callsOf({ toolCalls }: Reply, { id }: Identity, choice: number) {
   return toolCalls.map((call, index) => {
     const own = `call_${id.slice(-24)}${choice}${index}`
     const type: CallType = call.kind === 'custom' ? 'custom' : 'function'
@@ -92,22 +92,22 @@ function calledOf(type: CallType, named: { name?: string }, text: string): objec
 }
 
 /** The message members for calls: `tool_calls`, or `function_call` for a deprecated function. */
-function calledIn(said: Said, identity: Identity, choice: number): object {
-  const [first] = said.toolCalls
+function calledIn(reply: Reply, identity: Identity, choice: number): object {
+  const [first] = reply.toolCalls
   if (first === undefined) return {}
-  if (first.kind !== 'old') return { tool_calls: callsOf(said, identity, choice) }
+  if (first.kind !== 'old') return { tool_calls: callsOf(reply, identity, choice) }
   return { function_call: { name: first.name, arguments: first.arguments } }
 }
 
 /** Deltas of calls: first the name, then the arguments token by token. */
-function callDeltas(said: Said, identity: Identity, choice: number): object[] {
-  const [old] = said.toolCalls
+function callDeltas(reply: Reply, identity: Identity, choice: number): object[] {
+  const [old] = reply.toolCalls
   if (old?.kind === 'old') {
     const rest = tokensOf(old.arguments).map((text) => ({ function_call: { arguments: text } }))
     return [{ function_call: { name: old.name, arguments: '' } }, ...rest]
   }
-  return callsOf(said, identity, choice).flatMap(({ id, type }, index) => {
-    const { name, arguments: text } = said.toolCalls[index]!
+  return callsOf(reply, identity, choice).flatMap(({ id, type }, index) => {
+    const { name, arguments: text } = reply.toolCalls[index]!
     const deltas = [
       { id, type, ...calledOf(type, { name }, '') },
       ...tokensOf(text).map((piece) => calledOf(type, {}, piece)),
@@ -116,7 +116,7 @@ function callDeltas(said: Said, identity: Identity, choice: number): object[] {
   })
 }
 
-function oddsOf({ isRefusal }: Said, tokens: readonly string[], request: PlayedRequest): object {
+function oddsOf({ isRefusal }: Reply, tokens: readonly string[], request: PlayedRequest): object {
   const odds = tokenOdds(tokens, request.top_logprobs ?? 0)
   return isRefusal ? { content: null, refusal: odds } : { content: odds, refusal: null }
 }

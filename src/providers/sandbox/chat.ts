@@ -5,7 +5,7 @@ import type { Target, Warning } from '../../core/model.ts'
 import { functionsOnly } from '../wire/function-tools.ts'
 import { exampleOf } from './example.ts'
 import { countTokens, mediaTokens, tokensOf } from './tokens.ts'
-import type { Asked } from './scenario.ts'
+import type { Scene } from './scenario.ts'
 import { quoteResults, type MadeCall } from './tool-calls.ts'
 
 /** The properties of the simulated model that the sandbox needs. */
@@ -62,7 +62,7 @@ export function playedRequest(
 }
 
 /** An answer of the sandbox in tokens, determined by the request. */
-export type Said = {
+export type Reply = {
   /** The model's reasoning; empty if answers of the vendor do not show it. */
   thoughts: string[]
   /** The text of the answer, the same for each choice. */
@@ -79,13 +79,13 @@ const thoughtsOfEffort: Readonly<Record<string, number>> = { minimal: 1, low: 1,
 const thoughtsMax = 4
 
 /** Answers a conversation deterministically, within `max_tokens` and `stop`. */
-export function say(request: PlayedRequest, toolCalls: MadeCall[], asked: Asked): Said {
+export function say(request: PlayedRequest, toolCalls: MadeCall[], script: Scene): Reply {
   const most = request.max_completion_tokens ?? request.max_tokens ?? Infinity
   // Reasoning counts towards the token limit, as with real vendors.
   const thoughts = tokensOf(thoughtsFor(request)).slice(0, most)
   const left = most - thoughts.length
   const spoken =
-    toolCalls.length > 0 ? callWithin(toolCalls, left) : textWithin(request, left, asked)
+    toolCalls.length > 0 ? callWithin(toolCalls, left) : textWithin(request, left, script)
   return {
     ...spoken,
     thoughts: request.played?.showsThoughts === true ? thoughts : [],
@@ -93,7 +93,7 @@ export function say(request: PlayedRequest, toolCalls: MadeCall[], asked: Asked)
   }
 }
 
-type Spoken = Omit<Said, 'thoughts' | 'usage'>
+type Spoken = Omit<Reply, 'thoughts' | 'usage'>
 
 /** Truncates the arguments of calls at the token limit, as real vendors do. */
 function callWithin(calls: readonly MadeCall[], most: number): Spoken {
@@ -111,15 +111,15 @@ function callWithin(calls: readonly MadeCall[], most: number): Spoken {
   return { tokens: [], isRefusal: false, toolCalls, finishReason }
 }
 
-function textWithin(request: PlayedRequest, most: number, asked: Asked): Spoken {
-  const isRefusal = asked.has('refusal')
+function textWithin(request: PlayedRequest, most: number, script: Scene): Spoken {
+  const isRefusal = script.has('refusal')
   const text = isRefusal ? 'The sandbox was asked to refuse, so it does.' : textFor(request)
-  const all = asked.has('no-answer') ? [] : tokensOf(beforeStop(text, request.stop))
+  const all = script.has('no-answer') ? [] : tokensOf(beforeStop(text, request.stop))
   const half = Math.ceil(all.length / 2)
-  const isBroken = asked.has('length') || asked.has('content-filter')
+  const isBroken = script.has('length') || script.has('content-filter')
   const tokens = all.slice(0, isBroken ? Math.min(half, most) : most)
   const isCut = tokens.length < all.length
-  const broken = asked.has('content-filter') ? 'content_filter' : 'length'
+  const broken = script.has('content-filter') ? 'content_filter' : 'length'
   return { tokens, isRefusal, toolCalls: [], finishReason: isCut ? broken : 'stop' }
 }
 

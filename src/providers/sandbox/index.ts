@@ -54,8 +54,8 @@ export function createSandbox(options: Options): Sandbox {
 
 /** Whether a prompt skips the standby: without `first-route-fails`, a call has the live call's routes. */
 function isNotFailover(prompt: string): boolean {
-  const asked = readScenarios(prompt, 'chat')
-  return typeof asked === 'string' || !asked.has('first-route-fails')
+  const script = readScenarios(prompt, 'chat')
+  return typeof script === 'string' || !script.has('first-route-fails')
 }
 
 /** Memory for each pixel: four bytes of the drawing and of the caption. */
@@ -89,9 +89,9 @@ function simulate(
   const { id, chat, image, embedding } = openAiCompatible(endpoint)
   const prepare: ChatAdapter['prepare'] = (request, target) => {
     const { problems, warnings, thoughtsShown } = playChat(request, target)
-    const asked = playedRequest(request, target, { warnings, thoughtsShown })
+    const played = playedRequest(request, target, { warnings, thoughtsShown })
     const unsearched = request.web_search_options == null ? [] : [noSearch(request)]
-    const prepared = chat!.prepare(asked, undescribed(target))
+    const prepared = chat!.prepare(played, undescribed(target))
     return { ...prepared, problems, warnings: [...warnings, ...unsearched] }
   }
   const embed: EmbeddingAdapter['embed'] = (call) => {
@@ -111,9 +111,9 @@ function simulate(
 /** The length of vectors of models that the catalog does not describe. */
 const dimensionsStandard = 1024
 
-function noSearch({ web_search_options: asked }: ChatRequest): Warning {
+function noSearch({ web_search_options: search }: ChatRequest): Warning {
   const reason = 'The sandbox does not search the web. Use a live key.'
-  return dropped('web_search_options', asked, reason)
+  return dropped('web_search_options', search, reason)
 }
 
 /** A target without the catalog's adjustments, since `playChat` has applied the vendor's adjustments. */

@@ -14,12 +14,12 @@ export async function renderPicture(request: RenderRequest): Promise<Buffer> {
   const size = { width, height }
   const sharp = await loadSharp()
   const caption = await drawCaption(prompt, seed, size)
-  const asked = { prompt, seed, ...size, covered: caption.height }
+  const scene = { prompt, seed, ...size, covered: caption.height }
   const transparent = request.transparent === true && request.format !== 'jpeg'
   const [first] = sources
   const ground =
-    first === undefined ? sharp(svg(drawScene(asked), size)) : await blurred(first, size)
-  const edited = first === undefined ? [] : [{ input: svg(drawEdit(asked), size) }]
+    first === undefined ? sharp(svg(drawScene(scene), size)) : await blurred(first, size)
+  const edited = first === undefined ? [] : [{ input: svg(drawEdit(scene), size) }]
   const picture = ground.composite([
     ...(await layOutSources(sources, size, caption.height)),
     ...edited,

@@ -31,7 +31,7 @@ export const scenarios = {
 
 type Name = keyof typeof scenarios
 /** The scenarios in a prompt with their values. */
-export type Asked = {
+export type Scene = {
   has(name: Name): boolean
   number(name: Name): number | undefined
   /** The names of tools to call; an empty name stands for any tool. */
@@ -42,7 +42,7 @@ const word = /\bsandbox:([a-z][a-z-]*)(?:(=)((?:[\w-]+(?:\.[\w-]+)*)?))?/gi
 const byName: ReadonlyMap<string, Scenario> = new Map(Object.entries(scenarios))
 
 /** Reads the scenarios in a prompt; returns a complaint if one is invalid. */
-export function readScenarios(prompt: string, reach: Reach): Asked | string {
+export function readScenarios(prompt: string, reach: Reach): Scene | string {
   const numbers = new Map<string, number>()
   const tools: string[] = []
   for (const [, written = '', equals, given = ''] of prompt.matchAll(word)) {
@@ -69,11 +69,11 @@ export function readScenarios(prompt: string, reach: Reach): Asked | string {
   }
 }
 
-function readValue({ value }: Scenario, given: string | undefined): string | number | undefined {
-  if (value === undefined) return given === undefined ? 1 : undefined
-  if (value === 'name') return given === '' ? undefined : (given ?? '')
-  if (given === undefined) return value.otherwise
-  const number = /^\d{1,9}$/.test(given) ? Number(given) : NaN
+function readValue({ value }: Scenario, text: string | undefined): string | number | undefined {
+  if (value === undefined) return text === undefined ? 1 : undefined
+  if (value === 'name') return text === '' ? undefined : (text ?? '')
+  if (text === undefined) return value.otherwise
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN
   return number >= value.least && number <= value.most ? number : undefined
 }
 
@@ -99,6 +99,6 @@ function namesOf(reach: Reach): string[] {
   return all.map(([name]) => name).toArray()
 }
 
-function shown(name: string, equals = '', given = ''): string {
-  return `sandbox:${name}${equals}${given}`.slice(0, 60)
+function shown(name: string, equals = '', text = ''): string {
+  return `sandbox:${name}${equals}${text}`.slice(0, 60)
 }

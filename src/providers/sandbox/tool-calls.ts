@@ -1,6 +1,6 @@
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { exampleOf } from './example.ts'
-import type { Asked } from './scenario.ts'
+import type { Scene } from './scenario.ts'
 
 /** `old` are deprecated functions. */
 type Kind = 'function' | 'custom' | 'old'
@@ -12,14 +12,14 @@ export type MadeCall = { kind: Kind; name: string; arguments: string }
  * The calls that the request forces or the prompt requests. After a tool result there are no calls,
  * so that loops end. Returns a complaint instead if a requested call is impossible.
  */
-export function callTools(request: ChatRequest, asked: Asked): MadeCall[] | string {
+export function callTools(request: ChatRequest, script: Scene): MadeCall[] | string {
   if (isResult(request.messages.at(-1)?.role)) return []
   const { tools, isForced, isForbidden } = offeredBy(request)
-  if (!asked.has('tool-call')) return isForced ? tools.slice(0, 1).map(callOf) : []
+  if (!script.has('tool-call')) return isForced ? tools.slice(0, 1).map(callOf) : []
   if (isForbidden) return "'sandbox:tool-call' cannot call a tool: tool_choice is 'none'."
   if (tools.length === 0) return "'sandbox:tool-call' needs 'tools' in the request."
   const isOne = request.parallel_tool_calls === false || tools[0]!.kind === 'old'
-  const wanted = isOne ? asked.tools.slice(0, 1) : asked.tools
+  const wanted = isOne ? script.tools.slice(0, 1) : script.tools
   const found = wanted.map((name) => tools.find((tool) => name === '' || tool.name === name))
   const missing = found.indexOf(undefined)
   if (missing < 0) return found.filter((tool) => tool !== undefined).map(callOf)

@@ -7,7 +7,7 @@ import { embeddings, promptOf, type EmbeddingBody } from './embeddings.ts'
 import { openLine, refuse, type Line } from './line.ts'
 import { moderations, textsIn, type ModerationBody } from './moderations.ts'
 import { pictures, UnreadableSource, type ImageBody, type Render } from './pictures.ts'
-import { readScenarios, type Asked } from './scenario.ts'
+import { readScenarios, type Scene } from './scenario.ts'
 import { callTools } from './tool-calls.ts'
 
 type Options = {
@@ -42,12 +42,12 @@ const answers: Readonly<Record<string, typeof answerChat>> = {
 
 async function answerChat(line: Line, sent: string, options: Options): Promise<void> {
   const request = bodyOf<PlayedRequest>(sent)
-  const asked = readScenarios(lastUserText(request), 'chat')
-  if (typeof asked === 'string') return invalid(line, asked, 'messages')
+  const script = readScenarios(lastUserText(request), 'chat')
+  if (typeof script === 'string') return invalid(line, script, 'messages')
   if (isRefused(line, request)) return
-  const calls = callTools(request, asked)
+  const calls = callTools(request, script)
   if (typeof calls === 'string') return invalid(line, calls, 'messages')
-  if (await misbehave(line, asked, options)) return
+  if (await misbehave(line, script, options)) return
   const createdMs = options.clock()
   const digest = hash('sha256', `${createdMs}${sent}`, 'hex')
   const identity: Identity = {
@@ -56,9 +56,9 @@ async function answerChat(line: Line, sent: string, options: Options): Promise<v
     model: request.model,
     system_fingerprint: `fp_${hash('sha256', request.model, 'hex').slice(0, 10)}`,
   }
-  const written = { said: say(request, calls, asked), request, asked, identity }
+  const written = { reply: say(request, calls, script), request, script, identity }
   if (request.stream === true) return streamOut(line, written)
-  return line.json(completion(written), asked.has('cut-stream'))
+  return line.json(completion(written), script.has('cut-stream'))
 }
 
 async function answerPictures(line: Line, sent: string, options: Options): Promise<void> {
@@ -107,27 +107,27 @@ function invalid(line: Line, complaint: string, param: string): void {
 const tooLong = { code: 'context_length_exceeded', param: 'messages' }
 
 /** Applies the prompt's delay and error scenarios; returns whether the call was answered. */
-async function misbehave(line: Line, asked: Asked, { routeIndex }: Options): Promise<boolean> {
-  await line.wait(asked.number('delay') ?? 0)
-  const retryAfterSeconds = asked.number('rate-limit')
-  const status = asked.number('status')
-  if (asked.has('reset')) line.cut(new Error('The sandbox resets the connection.'))
-  else if (asked.has('content-policy')) {
+async function misbehave(line: Line, script: Scene, { routeIndex }: Options): Promise<boolean> {
+  await line.wait(script.number('delay') ?? 0)
+  const retryAfterSeconds = script.number('rate-limit')
+  const status = script.number('status')
+  if (script.has('reset')) line.cut(new Error('The sandbox resets the connection.'))
+  else if (script.has('content-policy')) {
     const code = 'content_policy_violation'
     refuse(line, 400, 'The sandbox refuses this prompt as unsafe.', { code })
-  } else if (asked.has('context-length')) {
+  } else if (script.has('context-length')) {
     refuse(line, 400, 'The sandbox finds this conversation too long.', tooLong)
-  } else if (asked.has('insufficient-quota')) {
+  } else if (script.has('insufficient-quota')) {
     refuse(line, 429, 'The sandbox has no money left.', { code: 'insufficient_quota' })
-  } else if (asked.has('first-route-fails') && routeIndex === 0) {
+  } else if (script.has('first-route-fails') && routeIndex === 0) {
     refuse(line, 503, 'The first route of the sandbox fails.', { code: 'overloaded' })
   } else if (retryAfterSeconds !== undefined) {
     const code = 'rate_limit_exceeded'
     refuse(line, 429, 'The sandbox limits the rate of requests.', { code, retryAfterSeconds })
   } else if (status !== undefined) {
     refuse(line, status, `The sandbox was asked for the status ${status}.`)
-  } else if (asked.has('malformed')) line.html('<html><body>Bad gateway</body></html>')
-  else if (asked.has('empty')) line.html('')
+  } else if (script.has('malformed')) line.html('<html><body>Bad gateway</body></html>')
+  else if (script.has('empty')) line.html('')
   else return false
   return true
 }

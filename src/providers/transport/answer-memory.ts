@@ -1,4 +1,4 @@
-import type { Hold } from '../../bytes/budget.ts'
+import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { UpstreamControl, UpstreamHead } from './dispatch.ts'
 
@@ -6,7 +6,7 @@ import type { UpstreamControl, UpstreamHead } from './dispatch.ts'
 const aheadBytesMax = 1024 * 1024
 
 type Options = {
-  hold: Hold
+  memory: MemoryHold
   /** How many copies of each byte are in memory. */
   copies: number
   control: () => UpstreamControl
@@ -26,20 +26,20 @@ type AnswerMemory = {
 }
 
 /** Reserves memory within the call's limit (docs/behaviour.md#memory). */
-export function reserveAnswerMemory({ hold, copies, control, abort }: Options): AnswerMemory {
+export function reserveAnswerMemory({ memory, copies, control, abort }: Options): AnswerMemory {
   let drawn = 0
   let here = 0
-  let asked = 0
+  let wanted = 0
   const draw = (bytes: number) => {
-    asked = bytes
-    const fate = hold.draw(bytes, go, refuse)
+    wanted = bytes
+    const fate = memory.draw(bytes, go, refuse)
     if (fate === 'go') took()
     else if (fate === 'wait') control().pause()
     else refuse()
   }
   const took = () => {
-    drawn += asked
-    asked = 0
+    drawn += wanted
+    wanted = 0
   }
   const go = () => {
     took()
@@ -47,12 +47,12 @@ export function reserveAnswerMemory({ hold, copies, control, abort }: Options): 
     if (here > drawn) draw(here - drawn)
   }
   const refuse = () => {
-    asked = 0
+    wanted = 0
     abort(noMemory())
   }
   const leave = (): boolean => {
-    const rests = asked > 0 && hold.leave(go)
-    asked = 0
+    const rests = wanted > 0 && memory.leave(go)
+    wanted = 0
     return rests
   }
   return {
@@ -62,18 +62,18 @@ export function reserveAnswerMemory({ hold, copies, control, abort }: Options): 
     },
     arrived: (bytes) => {
       here = bytes * copies
-      if (here <= drawn || asked > 0) return
+      if (here <= drawn || wanted > 0) return
       draw(Math.max(here - drawn, Math.min(drawn, aheadBytesMax)))
     },
     settle: () => {
       leave()
       // Counts the bytes that were received without a reservation, since they are in memory too.
-      hold.growAnswer(here - drawn)
+      memory.growAnswer(here - drawn)
       drawn = here
     },
     giveBack: () => {
       const rests = leave()
-      hold.giveAnswer(drawn)
+      memory.giveAnswer(drawn)
       drawn = 0
       return rests
     },

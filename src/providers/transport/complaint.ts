@@ -65,7 +65,7 @@ export function failureOf(kind: FailureKind, complaint: Complaint, options: Opti
     : `The provider answered ${status}.`
   return new ProviderFailure(narrowKind, words || fallback, {
     status,
-    said: inBand && words,
+    vendorText: inBand && words,
     param: plainParam(complaint.param, texts),
     code: narrowKind === 'rejected' ? rejectionCode(complaint) : undefined,
     retryAfterSeconds: complaint.retryAfterSeconds ?? retryAfterSeconds,

@@ -1,5 +1,5 @@
 import { jsonObject } from '../../core/any-json.ts'
-import { uncounted } from '../../bytes/budget.ts'
+import { uncounted } from '../../bytes/memory-budget.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { createDispatch, type Connector } from './dispatch.ts'
 import type { TokenRequest } from './account-tokens.ts'
@@ -78,9 +78,9 @@ async function fetchToken({ request: write, connector }: Options) {
     limits: { headersTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs, endTimeoutMs: timeoutMs },
   }
   const signal = AbortSignal.timeout(timeoutMs)
-  const asked = { dispatch: pool.dispatch, request, bytesMax }
+  const exchange = { dispatch: pool.dispatch, request, bytesMax }
   try {
-    return await receive(asked, { signal, hold: uncounted }, ({ status }) =>
+    return await receive(exchange, { signal, memory: uncounted }, ({ status }) =>
       wholeReader((bytes) => readToken(status, bytes)),
     )
   } catch (error) {

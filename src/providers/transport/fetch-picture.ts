@@ -1,5 +1,5 @@
 import { createBase64Encoder, encodedBytes } from '../../bytes/base64.ts'
-import type { Hold } from '../../bytes/budget.ts'
+import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import { afterSpending, ProviderFailure } from '../../core/failure.ts'
 import type { Picture } from '../../core/image/image.ts'
 import { readPicture } from '../../core/image/picture.ts'
@@ -46,14 +46,14 @@ export function createFetchPicture(options: Options): FetchPicture {
   const { fetchPublic, dispatch, baseUrl, limits } = options
   const { origin } = new URL(baseUrl)
   const bytesMax = limits.answerBytesMax
-  const fetchOnce: FetchPicture = async (address, { signal, hold }) => {
+  const fetchOnce: FetchPicture = async (address, { signal, memory }) => {
     const url = address.length > addressCharactersMax ? null : URL.parse(address)
     if (url === null) throw malformed('The provider answered with an invalid picture URL.')
     if (url.origin === origin) {
       const path = url.pathname + url.search
       const request = { method: 'GET', path, atOrigin: true, headers: {}, limits } as const
       // Sends no trace headers: the URL may lead to any service on the vendor's origin.
-      return receive({ dispatch, request, bytesMax }, { signal, hold }, ({ status }) =>
+      return receive({ dispatch, request, bytesMax }, { signal, memory }, ({ status }) =>
         status === 200 ? pictureReader() : refusedReader(status),
       )
     }
@@ -61,7 +61,7 @@ export function createFetchPicture(options: Options): FetchPicture {
     if (url.protocol === 'http:' && url.port === '') url.protocol = 'https:'
     const reader = pictureReader()
     try {
-      await fetchPublic(url.href, { bytesMax, signal }, heldBy(hold, reader, signal))
+      await fetchPublic(url.href, { bytesMax, signal }, countedBy(memory, reader, signal))
     } catch (cause) {
       if (cause instanceof ProviderFailure) throw cause
       if (signal.aborted && signal.reason instanceof ProviderFailure) throw signal.reason
@@ -83,14 +83,18 @@ export function createFetchPicture(options: Options): FetchPicture {
 }
 
 /** Passes pieces on when there is memory for their base64, like those of other answers. Throws `no_memory`. */
-function heldBy(hold: Hold, { push }: Pick<PieceReader<unknown>, 'push'>, signal: AbortSignal) {
+function countedBy(
+  memory: MemoryHold,
+  { push }: Pick<PieceReader<unknown>, 'push'>,
+  signal: AbortSignal,
+) {
   return {
     push: async (piece: Buffer) => {
       const { promise, resolve: go, reject } = Promise.withResolvers<void>()
-      const decision = hold.draw(encodedBytes(piece), go, () => reject(noMemory()))
+      const decision = memory.draw(encodedBytes(piece), go, () => reject(noMemory()))
       if (decision === 'refuse') throw noMemory()
       if (decision === 'wait') {
-        const leave = () => hold.leave(go) && reject(signal.reason)
+        const leave = () => memory.leave(go) && reject(signal.reason)
         signal.addEventListener('abort', leave)
         await promise.finally(() => signal.removeEventListener('abort', leave))
       }

@@ -14,7 +14,7 @@ type Line = Pick<KeyRing, 'dispatch' | 'hasSpareKey'> & {
 }
 
 /** The configuration of a provider's connections. */
-type Asked = {
+type VendorLine = {
   providerId: string
   baseUrl: string
   keys: readonly string[]
@@ -33,7 +33,7 @@ export const connectTimeoutMs = 5000
 /** Connections to providers, which stay open when settings change. */
 export type Lines = {
   /** Opens connections, or shares existing connections and the state of their keys. */
-  open(asked: Asked): Line
+  open(line: VendorLine): Line
   tokens: TokensInUse
 }
 
@@ -54,11 +54,11 @@ export function createLines({ monotonic, clock, guardedConnector }: Options): Li
   const onToken = (token: string) => {
     tokens.latest = [token, ...tokens.latest].slice(0, tokensMax)
   }
-  const ringFor = (to: Connected, asked: Asked): KeyRing => {
-    const { keys, badKeyMark } = asked
+  const ringFor = (to: Connected, line: VendorLine): KeyRing => {
+    const { keys, badKeyMark } = line
     const { last } = to
     if (last !== undefined && sameTexts(last.keys, keys)) return last.ring
-    const parts = { ...asked, monotonic, clock, connector: guardedConnector, onToken }
+    const parts = { ...line, monotonic, clock, connector: guardedConnector, onToken }
     const credentials = credentialsOf(parts)
     const { dispatch } = to.pool
     const ring = createKeyRing({ dispatch, credentials, badKeyMark, restMs, restMaxMs, monotonic })
@@ -67,8 +67,8 @@ export function createLines({ monotonic, clock, guardedConnector }: Options): Li
   }
   return {
     tokens,
-    open: (asked) => {
-      const { providerId, baseUrl, limits, isGuarded } = asked
+    open: (line) => {
+      const { providerId, baseUrl, limits, isGuarded } = line
       const options = { connectTimeoutMs, connectionsMax: limits.upstreamConnectionsMax }
       const name = JSON.stringify([providerId, baseUrl, options, isGuarded])
       const connector = isGuarded ? guardedConnector : undefined
@@ -79,7 +79,7 @@ export function createLines({ monotonic, clock, guardedConnector }: Options): Li
       connected.set(name, to)
       to.lines++
       return {
-        ...ringFor(to, asked),
+        ...ringFor(to, line),
         dispatchUnsigned: to.pool.dispatch,
         close: async () => {
           to.lines--
@@ -92,7 +92,7 @@ export function createLines({ monotonic, clock, guardedConnector }: Options): Li
   }
 }
 
-type Keys = Pick<Asked, 'keys' | 'keyHeader' | 'tokenScope'> & {
+type Keys = Pick<VendorLine, 'keys' | 'keyHeader' | 'tokenScope'> & {
   clock: () => number
   monotonic: () => number
   /** For connections to token endpoints. */

@@ -42,7 +42,7 @@ type Receiving = {
  */
 export function receive<T>(
   { dispatch, request, bytesMax, copies = 1 }: Receiving,
-  { signal, hold, traceHeaders }: Turn,
+  { signal, memory, traceHeaders }: Turn,
   readerFor: (head: UpstreamHead) => PieceReader<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -51,18 +51,23 @@ export function receive<T>(
     let lastWait: NodeJS.Timeout | undefined
     let wasSent = false
     const link = linkSignal(signal)
-    const memory = reserveAnswerMemory({ hold, copies, control: link.control, abort: link.abort })
+    const answerMemory = reserveAnswerMemory({
+      memory,
+      copies,
+      control: link.control,
+      abort: link.abort,
+    })
     const clear = () => {
       link.clear()
       clearTimeout(lastWait)
     }
     const settle = () => {
       clear()
-      memory.settle()
+      answerMemory.settle()
       try {
         resolve(reader!.finish())
       } catch (error) {
-        memory.giveBack()
+        answerMemory.giveBack()
         reject(readFailure(error))
       }
     }
@@ -75,7 +80,7 @@ export function receive<T>(
       sent: () => (wasSent = true),
       head: (status, headers) => {
         reader = readerFor({ status, headers, wasSent })
-        if (reader.isEnough === undefined) return memory.announce({ headers }, bytesMax)
+        if (reader.isEnough === undefined) return answerMemory.announce({ headers }, bytesMax)
         lastWait = setTimeout(cut, request.limits.endTimeoutMs)
       },
       data: (piece) => {
@@ -87,12 +92,12 @@ export function receive<T>(
           return link.abort(readFailure(error))
         }
         if (reader?.isEnough?.() === true) cut()
-        else memory.arrived(bytes)
+        else answerMemory.arrived(bytes)
       },
       end: settle,
       error: (error) => {
         clear()
-        const waited = memory.giveBack()
+        const waited = answerMemory.giveBack()
         const failure = connectionFailure(error, signal, wasSent)
         reject(waited && failure.kind === 'timeout' ? noMemory() : failure)
       },
@@ -179,7 +184,7 @@ export type OpenAnswer = {
   resume(): void
   abort(reason: ProviderFailure): void
   /** The memory of the call. */
-  hold: Turn['hold']
+  memory: Turn['memory']
   /** Called when the content is complete: aborts an answer that does not end within the timeout. */
   endWithin(timeoutMs: number): void
 }
@@ -188,7 +193,7 @@ export type OpenAnswer = {
 export function open(
   { dispatch, coalescing }: Pick<Endpoint, 'dispatch' | 'coalescing'>,
   request: UpstreamRequest,
-  { signal, hold, traceHeaders }: Turn,
+  { signal, memory, traceHeaders }: Turn,
 ): Promise<OpenAnswer> {
   return new Promise((resolve, reject) => {
     const link = linkSignal(signal)
@@ -204,7 +209,7 @@ export function open(
         pause: () => link.control().pause(),
         resume: () => link.control().resume(),
         abort: link.abort,
-        hold,
+        memory,
         endWithin: (timeoutMs) => {
           if (passage.isOver()) return
           const reason = new ProviderFailure('cancelled', 'The stream was over.')

@@ -3,8 +3,8 @@ import type { ChunkIdentity } from '../../core/chat/chat.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 
 /** The id of an answer; a new id in OpenAI's form if the vendor's is missing or unsafe. */
-export function answerId(given: unknown, texts: VendorTexts): string {
-  return texts.name(given) ?? `chatcmpl-${randomUUID().replaceAll('-', '')}`
+export function answerId(id: unknown, texts: VendorTexts): string {
+  return texts.name(id) ?? `chatcmpl-${randomUUID().replaceAll('-', '')}`
 }
 
 /** Id, date and model of an answer, whose id and model the vendor may omit. */

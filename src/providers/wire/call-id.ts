@@ -13,8 +13,8 @@ export function callIdFor({ pattern, length }: CallIds, id: string): string {
 export const callsMax = 1024
 
 /** The vendor's id of a call; a new id if it is missing or unsafe. */
-export function callIdOf(given: unknown, texts: VendorTexts): string {
-  return texts.name(given) ?? newCallId()
+export function callIdOf(id: unknown, texts: VendorTexts): string {
+  return texts.name(id) ?? newCallId()
 }
 
 export function newCallId(): string {

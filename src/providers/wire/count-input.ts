@@ -9,7 +9,7 @@ import { countIn } from './token-count.ts'
 /** An answer has one number and, at some vendors, a few details. */
 const bytesMax = 65_536
 
-type Asked = {
+type CountCall = {
   endpoint: Pick<Endpoint, 'dispatch'>
   request: UpstreamRequest
   /** The member of the answer that has the count. */
@@ -19,7 +19,7 @@ type Asked = {
 
 /** Requests a count of input tokens. Throws a ProviderFailure. */
 export function countInput(
-  { endpoint: { dispatch }, request, member, readFailure }: Asked,
+  { endpoint: { dispatch }, request, member, readFailure }: CountCall,
   turn: Turn,
 ): Promise<number> {
   return receive({ dispatch, request, bytesMax }, turn, (head) =>

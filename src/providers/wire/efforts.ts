@@ -13,9 +13,9 @@ const ascending: readonly ReasoningEffort[] = [
 /** The closest effort that a model offers; of two equally close efforts, the higher effort. */
 export function nearestEffort(
   offered: readonly ReasoningEffort[],
-  asked: ReasoningEffort,
+  wanted: ReasoningEffort,
 ): ReasoningEffort {
   const distance = (effort: ReasoningEffort) =>
-    Math.abs(ascending.indexOf(effort) - ascending.indexOf(asked))
+    Math.abs(ascending.indexOf(effort) - ascending.indexOf(wanted))
   return offered.reduce((best, one) => (distance(one) <= distance(best) ? one : best))
 }

@@ -24,17 +24,17 @@ export type EventReader = {
  * answer has no event, or with the reader's error.
  */
 export async function startEvents(answer: OpenAnswer, reader: EventReader): Promise<EventSource> {
-  const { hold } = answer
+  const { memory } = answer
   const waiting: Buffer[] = []
   /** Bytes of an incomplete event. */
   let carried = 0
   const carry = (bytes: number) => {
-    const refusal = bytes === 0 ? undefined : hold.takeMore(bytes)
+    const refusal = bytes === 0 ? undefined : memory.takeMore(bytes)
     if (refusal !== undefined) throw noMemory()
     carried += bytes
   }
   const drop = () => {
-    hold.give(carried)
+    memory.give(carried)
     carried = 0
   }
   const opened = Promise.withResolvers<void>()
@@ -118,8 +118,8 @@ export function wholeEvents(
   const carried = growingBytes()
   const withLineFeeds = lineFeeds()
   return {
-    push: (given) => {
-      const piece = withLineFeeds(given)
+    push: (chunk) => {
+      const piece = withLineFeeds(chunk)
       // Shortcut: most pieces are whole events.
       if (carried.length() === 0 && endsEvent(piece)) return read(piece)
       const searched = Math.max(0, carried.length() - lineEndsBytes)

@@ -3,7 +3,7 @@ import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { Notes } from './fields.ts'
 
 type Schemas = components['schemas']
-type Asked = ChatRequest['messages'][number]
+type Message = ChatRequest['messages'][number]
 type AskedAnswer = Schemas['AssistantMessage']
 type FunctionAnswer = Omit<AskedAnswer, 'tool_calls' | 'function_call'> & {
   tool_calls?: FunctionCall[] | null
@@ -13,7 +13,7 @@ type FunctionTool = Schemas['FunctionTool']
 
 /** A message in a conversation whose only tools are functions. */
 export type FunctionMessage =
-  | Exclude<Asked, AskedAnswer | Schemas['FunctionMessage']>
+  | Exclude<Message, AskedAnswer | Schemas['FunctionMessage']>
   | FunctionAnswer
 /** A request whose only tools are functions; most vendors accept nothing else. */
 export type FunctionRequest = Omit<
@@ -46,9 +46,12 @@ export function functionsOnly(request: ChatRequest, vendor: string): FunctionsOn
   // The check above ensures that the request contains functions only.
   if (unchanged) return { request: request as FunctionRequest, ...notes }
   const { functions: _functions, function_call: _called, ...rest } = request
-  const given = toolsOf(request, vendor, notes)
-  const asked = { ...rest, messages, tools: given, tool_choice: undefined }
-  return { request: { ...asked, ...choiceOf(request, given ?? [], vendor, notes) }, ...notes }
+  const functionTools = toolsOf(request, vendor, notes)
+  const plain = { ...rest, messages, tools: functionTools, tool_choice: undefined }
+  return {
+    request: { ...plain, ...choiceOf(request, functionTools ?? [], vendor, notes) },
+    ...notes,
+  }
 }
 
 function toolsOf(
@@ -72,7 +75,7 @@ function toolsOf(
 
 function choiceOf(
   { tool_choice: choice, function_call: called }: ChatRequest,
-  given: readonly FunctionTool[],
+  functionTools: readonly FunctionTool[],
   vendor: string,
   { problems, warnings }: Notes,
 ): Pick<FunctionRequest, 'tool_choice' | 'tools'> {
@@ -90,7 +93,7 @@ function choiceOf(
   const names = new Set(tools.map((tool) => (tool.type === 'function' ? tool.function.name : '')))
   const reason = `${vendor} receives only the allowed tools.`
   warnings.push({ param: 'tool_choice', requested: choice.type, applied: mode, reason })
-  return { tool_choice: mode, tools: given.filter((tool) => names.has(tool.function.name)) }
+  return { tool_choice: mode, tools: functionTools.filter((tool) => names.has(tool.function.name)) }
 }
 
 function messagesOf(messages: ChatRequest['messages'], vendor: string, notes: Notes) {
@@ -119,7 +122,7 @@ function messagesOf(messages: ChatRequest['messages'], vendor: string, notes: No
 }
 
 /** Whether a message contains custom tool calls or the deprecated form of functions. */
-function isOther(message: Asked): boolean {
+function isOther(message: Message): boolean {
   if (message.role === 'function') return true
   if (message.role !== 'assistant') return false
   return (

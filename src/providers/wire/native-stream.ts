@@ -14,14 +14,14 @@ import type { Translator } from './translated-stream.ts'
 
 type Asking = Required<Pick<PreparedChat, 'complete' | 'stream' | 'countInput'>>
 
-/** Sends a request as it came. If the vendor refuses it and `isTranslatable` is set, sends the translation. */
+/** Sends a request verbatim. If the vendor refuses it and `isTranslatable` is set, sends the translation. */
 export function nativeFirst(
   native: Asking,
   translated: PreparedChat & Asking,
   isTranslatable: boolean,
 ): PreparedChat {
-  const orElse = <Answer>(asked: Promise<Answer>, translate: () => Promise<Answer>) =>
-    asked.catch((error: unknown) => {
+  const orElse = <Answer>(answer: Promise<Answer>, translate: () => Promise<Answer>) =>
+    answer.catch((error: unknown) => {
       const isRefused = error instanceof ProviderFailure && error.kind === 'rejected'
       if (!isRefused || !isTranslatable) throw error
       return translate()

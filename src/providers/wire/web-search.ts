@@ -23,11 +23,11 @@ const ownMembers = [
  * enough, or the price of the model includes it.
  */
 export function needsSearch(
-  { web_search_options: asked }: SearchRequest,
+  { web_search_options: search }: SearchRequest,
   { model }: Target,
 ): boolean {
-  if (asked == null) return false
-  return model.prices.webSearch !== undefined || ownMembers.some((name) => name in asked)
+  if (search == null) return false
+  return model.prices.webSearch !== undefined || ownMembers.some((name) => name in search)
 }
 
 /** The options of a search of the live web; undefined without one. Refuses it if the model has no price. */
@@ -36,8 +36,8 @@ export function liveSearchOf(
   target: Target,
   notes: Notes,
 ): SearchOptions | undefined {
-  const asked = searchOf(request, target, notes)
-  if (asked?.external_web_access !== false) return asked
+  const search = searchOf(request, target, notes)
+  if (search?.external_web_access !== false) return search
   refuseSearch(request, target, notes)
   return undefined
 }
@@ -48,9 +48,9 @@ export function searchOf(
   target: Target,
   notes: Notes,
 ): SearchOptions | undefined {
-  const { web_search_options: asked } = request
-  if (asked == null) return undefined
-  if (target.model.prices.webSearch !== undefined) return asked
+  const { web_search_options: search } = request
+  if (search == null) return undefined
+  if (target.model.prices.webSearch !== undefined) return search
   refuseSearch(request, target, notes)
   return undefined
 }
@@ -61,9 +61,9 @@ export function refuseSearch(
   target: Target,
   { problems, warnings }: Notes,
 ): void {
-  const { web_search_options: asked } = request
+  const { web_search_options: search } = request
   const { model, provider } = target
-  if (asked?.external_web_access === false) {
+  if (search?.external_web_access === false) {
     const reason = `${provider.id} has no search without access to the web.`
     warnings.push(dropped('web_search_options.external_web_access', false, reason))
   } else if (needsSearch(request, target)) {
@@ -71,7 +71,7 @@ export function refuseSearch(
     problems.push({ param: 'web_search_options', message })
   } else {
     const reason = `${model.row.id} does not search the web.`
-    warnings.push(dropped('web_search_options', asked, reason))
+    warnings.push(dropped('web_search_options', search, reason))
   }
 }
 
@@ -97,17 +97,17 @@ const addressLengthMax = 2048
 const titleLengthMax = 300
 const queryLengthMax = 1000
 
-type Given = { url?: unknown; title?: unknown }
+type CitedPage = { url?: unknown; title?: unknown }
 
 /** A source for callers, who may show it as a link; undefined for anything but an address of the web. */
-function sourceIn({ url, title }: Given): WebSearch['sources'][number] | undefined {
+function sourceIn({ url, title }: CitedPage): WebSearch['sources'][number] | undefined {
   if (typeof url !== 'string' || url.length > addressLengthMax) return undefined
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return undefined
   return { url, title: typeof title === 'string' ? title.slice(0, titleLengthMax) : '' }
 }
 
 /** The sources in a list of a vendor. */
-export function sourcesIn(list: readonly Given[]): WebSearch['sources'] {
+export function sourcesIn(list: readonly CitedPage[]): WebSearch['sources'] {
   return list.slice(0, sourcesMax).flatMap((one) => sourceIn(one) ?? [])
 }
 
@@ -117,8 +117,8 @@ export function queryIn(query: unknown): string {
 }
 
 /** A citation of the text from `start` to before `end`; undefined without an address of the web. */
-export function citationOf(given: Given, start: number, end: number): WebCitation | undefined {
-  const source = sourceIn(given)
+export function citationOf(page: CitedPage, start: number, end: number): WebCitation | undefined {
+  const source = sourceIn(page)
   if (source === undefined || !(start >= 0) || !(end >= start)) return undefined
   const { url, title } = source
   return { type: 'url_citation', url_citation: { start_index: start, end_index: end, url, title } }

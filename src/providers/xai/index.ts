@@ -1,4 +1,4 @@
-import { given } from '../../core/given.ts'
+import { prune } from '../../core/prune.ts'
 import { platformFieldsExcept } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { pictureUrl } from '../wire/long-text.ts'
@@ -22,7 +22,7 @@ export const xai = protocolVendor({
   imageConfig: 'ImageConfigXai',
   imageDialect: {
     shape: ({ aspectRatio, sizeClass }) =>
-      given({ aspect_ratio: aspectRatio, resolution: sizeClass?.toLowerCase() }),
+      prune({ aspect_ratio: aspectRatio, resolution: sizeClass?.toLowerCase() }),
     edits: {
       path: '/images/edits',
       inputs: (sources) => {

@@ -14,7 +14,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { changeFolder, useFolder } from '../folder-lock.ts'
 import { makeFile, makeFolder } from '../folder.ts'
 import { isJournal, journaled } from '../journal.ts'
-import type { Kept } from '../replay.ts'
+import type { JournalRow } from '../replay.ts'
 import { StoreError, toStoreError } from '../store-error.ts'
 import { damageSuffix } from '../store-files.ts'
 import { storePath } from '../store.ts'
@@ -56,8 +56,8 @@ export async function backUp({ dataDir, file, replaces }: Options): Promise<Back
       // Journals are read before the copy; rows that are also in the copy are skipped, by their key.
       const rows = await journaled(dataDir)
       copyStore(source, part)
-      // Only `keep` writes to a journal, and its records are of this type.
-      const added = addRows(part, rows as Kept[])
+      // Only `insert` writes to a journal, and its records are of this type.
+      const added = addRows(part, rows as JournalRow[])
       return { ...checkStoreFile(part, 'The backup'), file: path, ...added }
     })
   } catch (error) {
@@ -68,7 +68,7 @@ export async function backUp({ dataDir, file, replaces }: Options): Promise<Back
 }
 
 /** Inserts rows that are missing; the triggers of the store update its sums. */
-function addRows(path: string, rows: readonly Kept[]) {
+function addRows(path: string, rows: readonly JournalRow[]) {
   const added = { journaledRows: 0, refusedRows: 0 }
   if (rows.length === 0) return added
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: true })
@@ -134,7 +134,7 @@ export async function restore(options: { dataDir: string; file: string }): Promi
  * `replaced-<time>`, whose path is returned; undefined if there was none. If the process is killed,
  * the folder holds the old store or the new one.
  */
-export function replaceStore(dataDir: string, made: string): string | undefined {
+export function replaceStore(dataDir: string, copyPath: string): string | undefined {
   const path = storePath(dataDir)
   const journals = readdirSync(dataDir).filter(isJournal)
   const isThere = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
@@ -142,7 +142,7 @@ export function replaceStore(dataDir: string, made: string): string | undefined 
   if (folder !== undefined && isThere) keepStore(path, folder)
   // SQLite would damage the new file with the log of the old one.
   for (const suffix of [...logSuffixes, damageSuffix]) rmSync(path + suffix, { force: true })
-  renameSync(made, path)
+  renameSync(copyPath, path)
   flush(dataDir)
   // The journals are moved last, since they belong to the old store, which is here until the rename above.
   for (const name of journals) renameSync(join(dataDir, name), join(folder!, name))

@@ -68,7 +68,7 @@ export function followCall(tools: Tools, around: Around): FollowedCall {
         if (outcome !== 'ok' || !work.streams) return endTry(instruments, one, outcome, status)
         streaming = { ...one, firstChunkSeconds: secondsSince(one.startedAt) }
         instruments.timeToFirstChunk.record(streaming.firstChunkSeconds!, labels)
-        instruments.timeToFirstToken.record(secondsSince(startedAt), withoutPeer(labels))
+        instruments.timeToFirstToken.record(secondsSince(startedAt), withoutServer(labels))
       }
       return { headers: headersOf(tools, one.span, around.state), ended }
     },
@@ -155,16 +155,16 @@ function traceAnswer(span: Span, { id, finishReasons }: TracedAnswer): void {
 
 /** The attributes of an attempt in metrics and in its span. */
 function labelsOf({ provider, model }: TracedRoute, { modality }: TracedWork): Attributes {
-  const { id, peer } = provider
+  const { id, server } = provider
   return {
     [attribute.operation]: operations[modality],
-    [attribute.provider]: peer?.name ?? id,
+    [attribute.provider]: server?.name ?? id,
     [attribute.requestModel]: model.undescribed ? other : model.row.id,
-    ...(peer && { [attribute.serverAddress]: peer.host, [attribute.serverPort]: peer.port }),
+    ...(server && { [attribute.serverAddress]: server.host, [attribute.serverPort]: server.port }),
   }
 }
 
-function withoutPeer(labels: Attributes): Attributes {
+function withoutServer(labels: Attributes): Attributes {
   const { [attribute.serverAddress]: _host, [attribute.serverPort]: _port, ...more } = labels
   return more
 }

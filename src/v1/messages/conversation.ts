@@ -21,11 +21,11 @@ export type Conversation = {
   /** What only a vendor of this API reads. */
   lost: Warning[]
 }
-type Asked = Pick<Schemas['CreateMessageRequest'], 'messages' | 'system'>
+type ConversationBody = Pick<Schemas['CreateMessageRequest'], 'messages' | 'system'>
 
 /** Translates the conversation of a Messages request (docs/messages.md#conversation). */
 export function readConversation(
-  { messages, system = [] }: Asked,
+  { messages, system = [] }: ConversationBody,
   seal: ThoughtSeal,
 ): Conversation {
   const read: Conversation = { messages: [], places: [], lost: [] }

@@ -40,7 +40,7 @@ export function createMessage(options: MessageOptions): Operation<'createMessage
     const writer = messageWriter({
       showsThinking: showsThinking(call.body.thinking),
       seal: options.sealOf(call.caller.accountId),
-      hold: call.hold,
+      memory: call.memory,
       callId: (index) => `toolu_${requestId.slice(4)}_${index}`,
     })
     const replying = { requestId, writer, nameOf, explain }
@@ -64,7 +64,7 @@ export function createMessage(options: MessageOptions): Operation<'createMessage
 
 type MessageBody = Pick<Schemas['Message'], 'content' | 'context_management'> & MessageStop
 
-/** The content of an answer and why it ended: as it came, or translated. */
+/** The content of an answer and why it ended: verbatim or translated. */
 function answered({ native, completion }: ChatResult, writer: MessageWriter): MessageBody {
   if (native !== undefined) {
     // The vendor has the API of the caller.
@@ -88,7 +88,7 @@ function betasOf(header: string | string[] | undefined): Record<string, string> 
   return kept.length === 0 ? {} : { 'anthropic-beta': kept.join(',') }
 }
 
-type Call = Pick<OperationCall<'createMessage'>, 'body' | 'caller' | 'hold' | 'texts' | 'request'>
+type Call = Pick<OperationCall<'createMessage'>, 'body' | 'caller' | 'memory' | 'texts' | 'request'>
 type ReadCall = ReadTranslated & {
   /** An error with the names and words of Anthropic's API. */
   explain: (error: GatewayError) => GatewayError

@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types.ts'
-import type { Hold } from '../../bytes/budget.ts'
+import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import type { NativeAnswer } from '../../core/chat/chat.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces } from '../../core/chat/ordered-pieces.ts'
@@ -23,16 +23,16 @@ type Options = {
   showsThinking: boolean
   /** Writes a vendor's data of a call as the signature of a thinking block. */
   seal: Pick<ThoughtSeal, 'close'>
-  hold: Pick<Hold, 'takeMore'>
+  memory: Pick<MemoryHold, 'takeMore'>
   /** The id of a call for which the vendor sent none. */
   callId: (index: number) => string
 }
 
-export function messageWriter({ showsThinking, seal, hold, callId }: Options): MessageWriter {
+export function messageWriter({ showsThinking, seal, memory, callId }: Options): MessageWriter {
   const blocks = blockWriter(seal)
   let hasCalls = false
   let refusal = ''
-  const pieces = orderedPieces(hold, (piece) => {
+  const pieces = orderedPieces(memory, (piece) => {
     switch (piece.kind) {
       case 'reasoning':
         if (showsThinking) blocks.write('thinking', piece.text)
@@ -115,7 +115,7 @@ function blockWriter(seal: Options['seal']) {
   let events: MessageEvent[] = []
   let index = -1
   /** The text of the open block, and where it begins in the text of the answer. */
-  let text = { said: '', start: 0 }
+  let text = { text: '', start: 0 }
   let open: 'text' | 'thinking' | 'call' | undefined
   const start = (block: Schemas['MessageAnswerBlock']) => {
     index++
@@ -137,14 +137,14 @@ function blockWriter(seal: Options['seal']) {
         : { type: 'thinking', thinking: '', signature: '' },
     )
     open = kind
-    if (kind === 'text') text = { said: '', start: text.start + text.said.length }
+    if (kind === 'text') text = { text: '', start: text.start + text.text.length }
   }
   return {
     close,
     write: (kind: 'text' | 'thinking', piece: string) => {
       if (open !== kind) begin(kind)
       if (kind === 'thinking') return add({ type: 'thinking_delta', thinking: piece })
-      text.said += piece
+      text.text += piece
       add({ type: 'text_delta', text: piece })
     },
     search: (search: Schemas['WebSearch']) => {

@@ -4,7 +4,7 @@ import { GatewayError } from '../../core/error.ts'
 import type { Model } from '../../core/model.ts'
 
 type Schemas = components['schemas']
-type Asked = {
+type PageQuery = {
   limit?: number | undefined
   after_id?: string | undefined
   before_id?: string | undefined
@@ -20,7 +20,10 @@ const limitStandard = 1000
 type Named = { id: string; model: Model }
 
 /** A page of the models in Anthropic's form (docs/messages.md#models). Throws a GatewayError. */
-export function modelPage(models: readonly Named[], page: Asked): Schemas['AnthropicModelList'] {
+export function modelPage(
+  models: readonly Named[],
+  page: PageQuery,
+): Schemas['AnthropicModelList'] {
   const { limit = limitStandard, after_id: after, before_id: before } = page
   const placeOf = (param: 'after_id' | 'before_id', id: string) => {
     const place = models.findIndex((one) => one.id === id)

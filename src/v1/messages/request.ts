@@ -5,7 +5,7 @@ import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
 import type { TranslatedChat } from '../../core/chat/read-chat.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { GatewayError } from '../../core/error.ts'
-import { given } from '../../core/given.ts'
+import { prune } from '../../core/prune.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
 import { parameterName } from '../native-only.ts'
 import { readVendorTool, type VendorTool } from './client-tools.ts'
@@ -13,18 +13,18 @@ import { readConversation, type Conversation } from './conversation.ts'
 import { limitedTools, readSearch, type ReadSearch } from './search.ts'
 
 type Schemas = components['schemas']
-type Asked = Schemas['CreateMessageRequest']
+type MessageBody = Schemas['CreateMessageRequest']
 /** Translates a Messages request (docs/messages.md#fields). Throws a GatewayError. */
 export function readRequest(
-  asked: Asked,
+  body: MessageBody,
   model: Model | undefined,
   seal: ThoughtSeal,
 ): TranslatedChat {
-  refuseVendorFields(asked)
-  const conversation = readConversation(asked, seal)
-  const { warnings, lost } = ignoredFields(asked)
-  const { thinking, output_config: output = {}, temperature, top_p, cache_control } = asked
-  const search = readSearch(asked)
+  refuseVendorFields(body)
+  const conversation = readConversation(body, seal)
+  const { warnings, lost } = ignoredFields(body)
+  const { thinking, output_config: output = {}, temperature, top_p, cache_control } = body
+  const search = readSearch(body)
   const { choice, others } = search
   const tools = others.map(({ tool, index }) =>
     isVendorTool(tool) ? readVendorTool(tool, index) : { function: toolOf(tool) },
@@ -34,13 +34,13 @@ export function readRequest(
   lost.push(...conversation.lost, ...search.lost)
   const effort = effortOf(thinking, output.effort)
   const request: ChatRequest = {
-    model: asked.model,
+    model: body.model,
     messages: conversation.messages,
-    max_tokens: tokensMaxOf(asked.max_tokens, model, warnings),
-    ...(asked.stream === true ? { stream: true } : {}),
-    ...given({ temperature, top_p, stop: asked.stop_sequences, cache_control }),
-    ...userOf(asked.metadata?.user_id),
-    ...(asked.tools === undefined ? {} : { tools: tools.map((tool) => tool.function) }),
+    max_tokens: tokensMaxOf(body.max_tokens, model, warnings),
+    ...(body.stream === true ? { stream: true } : {}),
+    ...prune({ temperature, top_p, stop: body.stop_sequences, cache_control }),
+    ...userOf(body.metadata?.user_id),
+    ...(body.tools === undefined ? {} : { tools: tools.map((tool) => tool.function) }),
     ...search.options,
     ...(choice === undefined ? {} : choiceOf(choice)),
     ...(effort === undefined ? {} : { reasoning_effort: effort }),
@@ -58,10 +58,10 @@ const vendorFields: Readonly<Record<string, string>> = {
   mcp_servers: 'The gateway does not call tool servers. Call their tools yourself, as `tools`.',
 }
 
-function refuseVendorFields(asked: Asked): void {
+function refuseVendorFields(body: MessageBody): void {
   for (const [name, remedy] of Object.entries(vendorFields)) {
     // These members are not in the contract, so their values are unknown.
-    const value = (asked as Record<string, unknown>)[name]
+    const value = (body as Record<string, unknown>)[name]
     const isEmpty = value === null || value === undefined
     if (isEmpty || (Array.isArray(value) && value.length === 0)) continue
     throw new GatewayError('unsupported_parameter', remedy, { param: name })
@@ -70,8 +70,8 @@ function refuseVendorFields(asked: Asked): void {
 
 const known: ReadonlySet<string> = new Set<string>(bodyMembers.createMessage)
 
-function ignoredFields(asked: Asked): Pick<TranslatedChat, 'warnings' | 'lost'> {
-  const { top_k: topK, speed, service_tier: tier, context_management: management } = asked
+function ignoredFields(body: MessageBody): Pick<TranslatedChat, 'warnings' | 'lost'> {
+  const { top_k: topK, speed, service_tier: tier, context_management: management } = body
   const [warnings, lost]: [Warning[], Warning[]] = [[], []]
   if (topK !== undefined)
     lost.push(dropped('top_k', topK, 'Send `top_p` to narrow the choice of tokens.'))
@@ -83,7 +83,7 @@ function ignoredFields(asked: Asked): Pick<TranslatedChat, 'warnings' | 'lost'> 
   }
   if (speed === 'fast')
     warnings.push(dropped('speed', speed, 'The gateway calls models at their standard speed.'))
-  for (const [name, value] of Object.entries(asked)) {
+  for (const [name, value] of Object.entries(body)) {
     if (known.has(name) || value === null || name in vendorFields) continue
     warnings.push(dropped(name, value, 'The gateway does not support this field.'))
   }
@@ -91,9 +91,9 @@ function ignoredFields(asked: Asked): Pick<TranslatedChat, 'warnings' | 'lost'> 
 }
 
 /** The members for a vendor of this API: those of the contract, without options that have no price. */
-export function nativeBody(asked: Asked): Readonly<Record<string, unknown>> {
-  const members = Object.entries(asked).filter(([name]) => known.has(name) && name !== 'speed')
-  const { tools } = asked
+export function nativeBody(body: MessageBody): Readonly<Record<string, unknown>> {
+  const members = Object.entries(body).filter(([name]) => known.has(name) && name !== 'speed')
+  const { tools } = body
   return {
     ...Object.fromEntries(members),
     ...(tools === undefined ? {} : { tools: limitedTools(tools) }),
@@ -101,11 +101,11 @@ export function nativeBody(asked: Asked): Readonly<Record<string, unknown>> {
 }
 
 /** Clients of Claude models request more tokens than many other models can write. */
-function tokensMaxOf(asked: number, model: Model | undefined, warnings: Warning[]): number {
-  const { max_output_tokens: most = asked, id = '', doubtful } = model?.row ?? {}
-  if (asked <= most || doubtful?.includes('max_output_tokens')) return asked
+function tokensMaxOf(tokensMax: number, model: Model | undefined, warnings: Warning[]): number {
+  const { max_output_tokens: most = tokensMax, id = '', doubtful } = model?.row ?? {}
+  if (tokensMax <= most || doubtful?.includes('max_output_tokens')) return tokensMax
   const reason = `${id} writes at most ${most} tokens.`
-  warnings.push({ param: 'max_tokens', requested: asked, applied: most, reason })
+  warnings.push({ param: 'max_tokens', requested: tokensMax, applied: most, reason })
   return most
 }
 
@@ -122,7 +122,7 @@ const [lowTokensMax, mediumTokensMax] = [4096, 16_384]
 
 /** The effort of a thinking budget; Anthropic's default for adaptive thinking is `high`. */
 function effortOf(
-  thinking: Asked['thinking'],
+  thinking: MessageBody['thinking'],
   effort: Schemas['MessageOutputConfig']['effort'],
 ): ReasoningEffort | undefined {
   switch (thinking?.type) {

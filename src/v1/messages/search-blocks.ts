@@ -32,16 +32,16 @@ export function searchBlocks(
 /** Anthropic quotes at most so many characters. */
 const citedLengthMax = 150
 
-/** The citations in a block with the text `said`, which begins at `start` of the answer. */
+/** The citations in a block with the text `text`, which begins at `start` of the answer. */
 export function citationsOf(
   citations: readonly Schemas['WebCitation'][],
-  { said, start }: { said: string; start: number },
+  { text, start }: { text: string; start: number },
   seal: Seal,
 ) {
   return citations.flatMap(({ url_citation: { start_index, end_index, url, title } }) => {
     const [from, to] = [start_index - start, end_index - start]
-    if (from < 0 || to > said.length) return []
-    const cited_text = said.slice(from, to).slice(0, citedLengthMax)
+    if (from < 0 || to > text.length) return []
+    const cited_text = text.slice(from, to).slice(0, citedLengthMax)
     const type = 'web_search_result_location'
     return [{ type, url, title, encrypted_index: seal.close({}), cited_text }]
   })

@@ -2,13 +2,13 @@ import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
-import { given } from '../../core/given.ts'
+import { prune } from '../../core/prune.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { searchesMax } from '../../core/money/upper-cost.ts'
 import { unsent } from '../native-only.ts'
 
 type Schemas = components['schemas']
-type Asked = Pick<Schemas['CreateMessageRequest'], 'tools' | 'tool_choice'>
+type SearchBody = Pick<Schemas['CreateMessageRequest'], 'tools' | 'tool_choice'>
 type Tool = Schemas['MessageTools'][number]
 type Search = Schemas['MessageTool'] & { type: 'web_search_20250305' }
 
@@ -23,14 +23,14 @@ export type ReadSearch = {
   /** The index of the tool that searches; -1 without one. */
   index: number
   /** The choice of a tool as a translated request has it. */
-  choice: Asked['tool_choice']
+  choice: SearchBody['tool_choice']
   warnings: Warning[]
   /** What only a translated request loses. */
   lost: Warning[]
 }
 
 /** Reads the tool that searches the web. Throws a GatewayError for a second one, or another name. */
-export function readSearch({ tools = [], tool_choice: choice }: Asked): ReadSearch {
+export function readSearch({ tools = [], tool_choice: choice }: SearchBody): ReadSearch {
   const [warnings, lost]: [Warning[], Warning[]] = [[], []]
   const listed = tools.map((tool, index) => ({ tool, index }))
   const others = listed.filter(({ tool }) => !isSearch(tool))
@@ -45,16 +45,16 @@ export function readSearch({ tools = [], tool_choice: choice }: Asked): ReadSear
   if (tool.name !== searchName) {
     throw refused(`The name of this tool is '${searchName}'.`, `tools[${index}].name`)
   }
-  const { max_uses: asked, allowed_domains, blocked_domains, user_location: place } = tool
-  const most = Math.min(asked ?? searchesMax, searchesMax)
-  if (asked != null && asked > most) {
+  const { max_uses: maxUses, allowed_domains, blocked_domains, user_location: place } = tool
+  const most = Math.min(maxUses ?? searchesMax, searchesMax)
+  if (maxUses != null && maxUses > most) {
     const reason = `The gateway allows ${most} searches for a message.`
     const param = `${unsent}tools[${index}].max_uses`
-    warnings.push({ param, requested: asked, applied: most, reason })
+    warnings.push({ param, requested: maxUses, applied: most, reason })
   }
   const options = {
     max_searches: most,
-    ...given({ allowed_domains, blocked_domains }),
+    ...prune({ allowed_domains, blocked_domains }),
     ...userLocation(place),
   }
   return {
@@ -79,7 +79,7 @@ function isSearch(tool: Tool): tool is Search {
 }
 
 /** The canonical form cannot name the search, but can force it if it is the only tool. */
-function choiceOf(choice: Asked['tool_choice'], isAlone: boolean, lost: Warning[]) {
+function choiceOf(choice: SearchBody['tool_choice'], isAlone: boolean, lost: Warning[]) {
   if (choice?.type !== 'tool' || choice.name !== searchName) return choice
   if (isAlone) return { type: 'any' as const }
   lost.push(dropped('tool_choice', choice.name, 'The model decides itself whether it searches.'))

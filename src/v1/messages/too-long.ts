@@ -31,11 +31,11 @@ export function asTooLong(
   const limit = Math.min(...countsIn(named))
   const most = limit === Infinity ? model?.row.context_window : limit
   const counts = countsIn(message.match(count) ?? [])
-  const asked = Math.max(...counts.filter((one) => one > (most ?? 0)), 0)
+  const tokens = Math.max(...counts.filter((one) => one > (most ?? 0)), 0)
   const text =
     most === undefined
       ? `prompt is too long. ${message}`
-      : `prompt is too long: ${asked || Math.max(estimateInput(request), most + 1)} tokens > ${most} maximum`
+      : `prompt is too long: ${tokens || Math.max(estimateInput(request), most + 1)} tokens > ${most} maximum`
   const about = { cause, progress, param: param ?? undefined }
   return new GatewayError('context_length_exceeded', text, about)
 }

@@ -10,16 +10,16 @@ import { failureForm, type ModelResponse } from './response.ts'
 type Call = OperationCall<'createResponse'>
 
 /** Called when a response begins that goes on in the background until `endsAt`. Throws a GatewayError. */
-export type OnBegun = (
+export type OnStart = (
   response: ModelResponse,
-  history: Pick<History, 'begin' | 'keep'>,
+  history: Pick<History, 'begin' | 'store'>,
   endsAt: number,
 ) => Promise<void>
 
 type Options = {
   backgroundCalls: BackgroundCalls
   /** Makes the response, and stores it. */
-  respond: (call: Call, onBegun: OnBegun) => Promise<Answer>
+  respond: (call: Call, onBegun: OnStart) => Promise<Answer>
 }
 
 /** The end of a response is stored within this time after the deadline of its call. */
@@ -39,9 +39,9 @@ export async function inBackground(
   const begun = Promise.withResolvers<ModelResponse>()
   let fail: ((error: GatewayError) => Promise<unknown>) | undefined
   follow(call.ending, ending, () => fail !== undefined)
-  const whole = respond({ ...call, ending }, async (response, { begin, keep }, endsAt) => {
+  const whole = respond({ ...call, ending }, async (response, { begin, store }, endsAt) => {
     await begin(response, endsAt + endingMs)
-    fail = (error) => keep({ ...response, status: 'failed', error: failureOf(error, ending) })
+    fail = (error) => store({ ...response, status: 'failed', error: failureOf(error, ending) })
     place.runs(response.id, ending)
     begun.resolve(response)
   })

@@ -91,9 +91,9 @@ export function toolsIn(item: InputItem): readonly Tool[] | undefined {
 }
 
 /** The item for a translated request; what cannot be translated is counted as a text. */
-export function plainItem(given: InputItem, nameOf: NameOf) {
+export function plainItem(original: InputItem, nameOf: NameOf) {
   // Items of unknown types take the default branch.
-  const item = ('type' in given ? given : { type: 'message', ...given }) as TypedItem
+  const item = ('type' in original ? original : { type: 'message', ...original }) as TypedItem
   switch (item.type) {
     case 'tool_search_call':
     case 'apply_patch_call':

@@ -16,11 +16,12 @@ export function compactResponse(
   options: Parameters<typeof answer>[1],
 ): Operation<'compactResponse'> {
   return async (call) => {
-    const { texts, hold } = call
-    const given: ResponseRequest = { ...call.body, input: call.body.input ?? [] }
-    for (const name of ['stream', 'background'] as const) if (given[name]) throw unsupported(name)
-    const asked = { ...call, body: { ...given, store: false } }
-    const { body, nameOf } = await readHistory(asked, options.storedResponses, options.clock)
+    const { texts, memory } = call
+    const requestBody: ResponseRequest = { ...call.body, input: call.body.input ?? [] }
+    for (const name of ['stream', 'background'] as const)
+      if (requestBody[name]) throw unsupported(name)
+    const compaction = { ...call, body: { ...requestBody, store: false } }
+    const { body, nameOf } = await readHistory(compaction, options.storedResponses, options.clock)
     const { input } = body
     if (input.length === 0) throw nothingToCompact()
     try {
@@ -31,7 +32,7 @@ export function compactResponse(
       const { id, created_at, output, usage, warnings = [] } = answered.json as ModelResponse
       const made = output.findLast((item) => item.type === 'compaction')
       if (made === undefined || usage === null) throw noSummary()
-      const items = [...restoreBase64(input, texts, hold), made]
+      const items = [...restoreBase64(input, texts, memory), made]
       const kept = items.filter(currentIn(items)).map((item) => withId(item))
       const json: Schemas['CompactedResponse'] = {
         id,

@@ -33,11 +33,11 @@ export function readItems(items: readonly InputItem[], options: ItemOptions): Co
   const draft = draftConversation()
   const isCurrent = currentIn(items)
   let only: OnlyNative | undefined
-  for (const [index, given] of items.entries()) {
-    if (!isCurrent(given)) continue
+  for (const [index, original] of items.entries()) {
+    if (!isCurrent(original)) continue
     const param = `input[${index}]`
-    const item = plainItem(given, tools.nameOf)
-    const native = nativeItem(given, param)
+    const item = plainItem(original, tools.nameOf)
+    const native = nativeItem(original, param)
     if (native?.warning) warnings.push(native.warning)
     only ??= native?.only
     switch (item.type) {
@@ -228,8 +228,8 @@ function writePart(part: Part): ChatPart {
     case 'input_image': {
       const { image_url: url, detail } = part
       // Vendors check the word, as in the chat API.
-      const asked = detail == null ? {} : { detail: detail as 'auto' }
-      return { ...marksOf(part), type: 'image_url', image_url: { url, ...asked } }
+      const level = detail == null ? {} : { detail: detail as 'auto' }
+      return { ...marksOf(part), type: 'image_url', image_url: { url, ...level } }
     }
     case 'input_file': {
       const { file_url: url = '', file_data = url, filename } = part

@@ -13,7 +13,7 @@ import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import type { Answer } from '../../http/answer.ts'
 import { contextOf, type Operation, type OperationCall } from '../../http/operation.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
-import { inBackground, type OnBegun } from './background.ts'
+import { inBackground, type OnStart } from './background.ts'
 import type { History } from './history.ts'
 import { hostedImages, type Followed, type Following } from './hosted-images.ts'
 import type { Emit } from './item.ts'
@@ -27,13 +27,13 @@ type Call = OperationCall<'createResponse'>
 /** POST /v1/responses (docs/behaviour.md#responses). */
 export function createResponse(options: Options): Operation<'createResponse'> {
   const { backgroundCalls } = options
-  const respond = (call: Call, onBegun?: OnBegun) => answer(call, options, onBegun)
+  const respond = (call: Call, onBegun?: OnStart) => answer(call, options, onBegun)
   return (call) =>
     call.body.background === true ? inBackground(call, { backgroundCalls, respond }) : respond(call)
 }
 
 /** Answers a request; `onBegun` is called for a response in the background. */
-export async function answer(call: Call, options: Options, onBegun?: OnBegun): Promise<Answer> {
+export async function answer(call: Call, options: Options, onBegun?: OnStart): Promise<Answer> {
   const { gateway, sealOf, clock } = options
   const { body, caller, texts, requestId } = call
   const seal = sealOf(caller.accountId)
@@ -42,7 +42,7 @@ export async function answer(call: Call, options: Options, onBegun?: OnBegun): P
   const suffix = requestId.slice(requestId.indexOf('_') + 1)
   const createdAt = Math.floor(clock() / 1000)
   const begin = (model: string) =>
-    beginResponse(restoreBase64({ ...body, input: [] }, texts, call.hold), {
+    beginResponse(restoreBase64({ ...body, input: [] }, texts, call.memory), {
       id: `resp_${suffix}`,
       createdAt,
       model,
@@ -52,7 +52,7 @@ export async function answer(call: Call, options: Options, onBegun?: OnBegun): P
     nameOf,
     models,
     gateway,
-    keep: history.keep,
+    store: history.store,
     clock,
     begin: (receipt) => begin(receipt.model.row.id),
     output: (emit) =>
@@ -63,7 +63,7 @@ export async function answer(call: Call, options: Options, onBegun?: OnBegun): P
         showsSources: body.include?.includes('web_search_call.action.sources') === true,
         seal: seal.close,
         emit,
-        hold: call.hold,
+        memory: call.memory,
       }),
   }
   let following: Following | undefined
@@ -89,7 +89,7 @@ export async function answer(call: Call, options: Options, onBegun?: OnBegun): P
   }
 }
 
-type Replying = Pick<History, 'keep'> & {
+type Replying = Pick<History, 'store'> & {
   nameOf: (param: string) => string
   models: FoundModels
   gateway: Pick<Gateway, 'chat' | 'chatStream'>
@@ -102,7 +102,7 @@ type Replying = Pick<History, 'keep'> & {
 
 async function whole(
   first: Answered<ChatResult>,
-  { nameOf, models, gateway, following, keep, begin, output, clock }: Replying,
+  { nameOf, models, gateway, following, store, begin, output, clock }: Replying,
 ): Promise<Answer> {
   const answer = output(() => {})
   const read = ({ result, usage = noUsage, receipt }: Answered<ChatResult>) => {
@@ -124,7 +124,7 @@ async function whole(
   const receipt = renamed(own, nameOf)
   const completedAt = Math.floor(clock() / 1000)
   const end = { ended: answer.end(), completedAt, receipt, ...used }
-  const json = await keep(endResponse(begin(receipt), end))
+  const json = await store(endResponse(begin(receipt), end))
   return { status: 200, headers: receiptHeaders(receipt), json }
 }
 
@@ -136,7 +136,7 @@ function renamed(receipt: Receipt, nameOf: Replying['nameOf']): Receipt {
 /** Translates a stream to the events of a response. */
 function streamed(
   first: StreamedChat,
-  { nameOf, models, gateway, following, keep, begin, output, clock }: Replying,
+  { nameOf, models, gateway, following, store, begin, output, clock }: Replying,
 ): Answer {
   const { receipt } = first
   let isBroken = false
@@ -189,7 +189,7 @@ function streamed(
         const { receipt: own, ...used } = outcome
         const end = { completedAt, receipt: renamed(own, nameOf), ...used }
         // Clients continue a conversation as soon as they have the last event.
-        const whole = await keep(endResponse(response, end))
+        const whole = await store(endResponse(response, end))
         write(whole.status === 'completed' ? 'response.completed' : 'response.incomplete', {
           response: whole,
         })

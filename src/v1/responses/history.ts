@@ -12,7 +12,7 @@ import { itemPrefixes } from './item.ts'
 import type { ItemsRequest, ResponseRequest } from './request.ts'
 
 type ModelResponse = components['schemas']['ModelResponse']
-type Call = Pick<OperationCall<'createResponse'>, 'body' | 'caller' | 'hold' | 'texts'>
+type Call = Pick<OperationCall<'createResponse'>, 'body' | 'caller' | 'memory' | 'texts'>
 
 /** A request with the items that it refers to. */
 export type History = {
@@ -28,7 +28,7 @@ export type History = {
    */
   begin: (response: ModelResponse, runsUntil: number) => Promise<void>
   /** Stores the response; resolves with the response to print when it is durable. Never rejects. */
-  keep: (response: ModelResponse) => Promise<ModelResponse>
+  store: (response: ModelResponse) => Promise<ModelResponse>
 }
 
 /**
@@ -45,12 +45,12 @@ export async function readHistory(
   if (!isOn) refuseStored(body)
   const { previous_response_id: previousId } = body
   const before = previousId == null ? [] : await previousItems(call, previousId, responses)
-  const given = await resolved(call, responses)
+  const items = await resolved(call, responses)
   const stores = isOn && body.store !== false
-  const { put, end } = writer(call, { before, given, responses, clock })
+  const { put, end } = writer(call, { before, items, responses, clock })
   let isBegun = false
   return {
-    body: { ...body, input: [...before, ...given] },
+    body: { ...body, input: [...before, ...items] },
     stores,
     nameOf: (param) => {
       const [, index = '', rest = ''] = /^input\[(\d+)\](.*)$/.exec(param) ?? []
@@ -64,7 +64,7 @@ export async function readHistory(
       if (outcome !== 'stored') throw notBegun(outcome)
       isBegun = true
     },
-    keep: async (response) => {
+    store: async (response) => {
       if (!stores) return response
       if (isBegun) {
         if ((await end(response)) === 'too_large') await end(notStorable(response))
@@ -79,13 +79,13 @@ export async function readHistory(
 type Written = {
   /** The items of previous responses, and those of the request. */
   before: readonly StoredItem[]
-  given: readonly InputItem[]
+  items: readonly InputItem[]
   responses: StoredResponses
   clock: () => number
 }
 
 /** Writes a response with its conversation, when it begins or ends. */
-function writer({ caller, hold, texts }: Call, { before, given, responses, clock }: Written) {
+function writer({ caller, memory, texts }: Call, { before, items, responses, clock }: Written) {
   /** The ids of items that have none, the same at the begin of a response and at its end. */
   const ids = new Map<number, string>()
   const idAt = (index: number) => {
@@ -98,7 +98,9 @@ function writer({ caller, hold, texts }: Call, { before, given, responses, clock
     how: (stored: StoredResponse) => Promise<Outcome>,
   ) => {
     try {
-      const own = restoreBase64(given, texts, hold).map((item, index) => withId(item, idAt(index)))
+      const own = restoreBase64(items, texts, memory).map((item, index) =>
+        withId(item, idAt(index)),
+      )
       const input = [...before, ...own].filter(({ type }) => type !== 'compaction_trigger')
       return await how({ id: response.id, createdAtMs: clock(), input, response })
     } catch (error) {
@@ -108,11 +110,11 @@ function writer({ caller, hold, texts }: Call, { before, given, responses, clock
     }
   }
   const endOnce = (response: ModelResponse) =>
-    write(response, (stored) => responses.end(caller, stored, hold))
+    write(response, (stored) => responses.end(caller, stored, memory))
   return {
     put: (response: ModelResponse, runsUntil?: number) => {
       const more = runsUntil === undefined ? {} : { runsUntil }
-      return write(response, (stored) => responses.put(caller, { ...stored, ...more }, hold))
+      return write(response, (stored) => responses.put(caller, { ...stored, ...more }, memory))
     },
     /** Tries again if the store fails: the client has its answer and cannot send the request again. */
     end: async (response: ModelResponse) => {
@@ -194,11 +196,11 @@ function isPictureById(item: InputItem): item is PictureById {
 
 /** The conversation up to and including the previous response; its instructions and tools are not carried over. */
 async function previousItems(
-  { caller, hold }: Call,
+  { caller, memory }: Call,
   id: string,
   responses: StoredResponses,
 ): Promise<StoredItem[]> {
-  const found = await responses.get(caller, id, hold)
+  const found = await responses.get(caller, id, memory)
   if (found === undefined) {
     const text = `Previous response with id '${shortened(id, idLengthMax)}' not found.`
     throw new GatewayError('not_found', text, { param: 'previous_response_id' })
@@ -218,13 +220,13 @@ const idLengthMax = 100
 
 /** The items of `input` with references replaced by the stored items. */
 async function resolved(
-  { body: { input }, caller, hold }: Call,
+  { body: { input }, caller, memory }: Call,
   responses: StoredResponses,
 ): Promise<InputItem[]> {
   if (typeof input === 'string') return [{ role: 'user', content: input }]
   const ids = input.flatMap((item) => (isReference(item) || isPictureById(item) ? [item.id] : []))
   if (ids.length === 0 || !responses.isOn()) return input
-  const found = await responses.items(caller, ids, hold)
+  const found = await responses.items(caller, ids, memory)
   return input.map((item, index) => {
     if (isPictureById(item)) return found.get(item.id) ?? item
     if (!isReference(item)) return item
@@ -238,9 +240,9 @@ async function resolved(
 const newItemId = () => randomUUID().replaceAll('-', '')
 
 /** The stored form of an item: with an id, and a message with a list of parts, as clients expect it. */
-export function withId(given: InputItem, newId = newItemId()): StoredItem {
+export function withId(original: InputItem, newId = newItemId()): StoredItem {
   // Items of unknown types have no message either.
-  const item = ('type' in given ? given : { type: 'message', ...given }) as TypedItem
+  const item = ('type' in original ? original : { type: 'message', ...original }) as TypedItem
   const id = item.id ?? `${itemPrefixes[item.type] ?? 'item'}_${newId}`
   if (item.type !== 'message' || typeof item.content !== 'string') return { ...item, id }
   const { content: text, role } = item

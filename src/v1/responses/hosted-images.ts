@@ -39,7 +39,7 @@ type Options = {
   nameOf: (param: string) => string
   clock: () => number
 }
-type Asked = { request: ChatRequest; context: CallContext }
+type ImageTurn = { request: ChatRequest; context: CallContext }
 type Answering = {
   answer: Output
   first: Reply
@@ -50,7 +50,7 @@ type Answering = {
 
 /** What follows the first answer of the model. `close` must be called when the response has ended. */
 export type Following = { follow(answering: Answering): Promise<Followed>; close(): void }
-type HostedImages = { warnings: readonly Warning[]; begin(asked: Asked): Following }
+type HostedImages = { warnings: readonly Warning[]; begin(turn: ImageTurn): Following }
 
 /** Responses without the tool end with the first answer. */
 const noImages: HostedImages = {
@@ -64,12 +64,12 @@ const noImages: HostedImages = {
  */
 export async function hostedImages(
   tool: ImageTool | undefined,
-  asked: Asked,
+  turn: ImageTurn,
   options: Options,
 ): Promise<HostedImages> {
   if (tool === undefined) return noImages
   const { gateway } = options
-  const checked = await checkImageTool({ tool, ...asked, gateway })
+  const checked = await checkImageTool({ tool, ...turn, gateway })
   return {
     warnings: checked.warnings,
     begin: ({ request, context }) => {
@@ -85,7 +85,7 @@ export async function hostedImages(
  * or calls a tool of the caller. Throws a GatewayError, unless an image was made that can be returned.
  */
 async function followImages(
-  options: Options & Asked & { tool: CheckedTool },
+  options: Options & ImageTurn & { tool: CheckedTool },
   { answer, first, ask, flush }: Answering,
 ): Promise<Followed> {
   const { tool, context, clock } = options

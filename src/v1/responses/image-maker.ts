@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Hold } from '../../bytes/budget.ts'
+import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import { joinPieces, piecesLength } from '../../bytes/pieces.ts'
 import type { CallContext } from '../../core/caller.ts'
 import { GatewayError } from '../../core/error.ts'
@@ -57,7 +57,7 @@ export function imageMaker(options: Options): ImageMaker {
     receipts.push(made.receipt)
     usage = addUsage(usage, made.usage ?? noUsage)
     const { pictures, ...about } = { ...made.result, prompt: wish.prompt }
-    const forms = pictures.map((one) => formOf(one, about, context.hold))
+    const forms = pictures.map((one) => formOf(one, about, context.memory))
     latest = pictures.at(-1)
     return forms
   }
@@ -77,16 +77,16 @@ export function imageMaker(options: Options): ImageMaker {
   }
   return {
     run: async (call, add) => {
-      const asked = readArguments(call)
+      const words = readArguments(call)
       // Vendors refuse arguments that are not a JSON object.
-      if (asked === undefined) call.function.arguments = '{}'
+      if (words === undefined) call.function.arguments = '{}'
       if (calls >= callsMax) return `No image was made: ${callsMax} is the most for one response.`
       calls += 1
-      if (asked === undefined) {
+      if (words === undefined) {
         return 'No image was made: the arguments must be a JSON object with the text `prompt`.'
       }
       const hasImages = latest !== undefined || tool.shown.length > 0
-      const wish = { prompt: asked.prompt, isEdit: hasImages && (tool.isEdit ?? asked.isEdit) }
+      const wish = { prompt: words.prompt, isEdit: hasImages && (tool.isEdit ?? words.isEdit) }
       const drawn: Awaited<ReturnType<typeof draw>>[] = []
       await add(async (place) => {
         drawn.push(await draw(wish, place))
@@ -124,9 +124,9 @@ function beginItem({ isEdit }: Wish, { index, suffix, emit }: Place) {
 type About = Pick<ImageResult, 'quality' | 'background'> & Pick<Wish, 'prompt'>
 
 /** The members of an item with an image. */
-function formOf(picture: Picture, { quality, background, prompt }: About, hold: Hold) {
+function formOf(picture: Picture, { quality, background, prompt }: About, memory: MemoryHold) {
   // The image is paid, so it is never refused; the memory of a large one is reserved (`copies`).
-  hold.grow(copies * piecesLength(picture.base64))
+  memory.grow(copies * piecesLength(picture.base64))
   return {
     status: 'completed' as const,
     result: joinPieces(picture.base64).toString('latin1'),

@@ -3,7 +3,7 @@ import type { ChatRequest } from '../../core/chat/chat.ts'
 import { GatewayError, withName } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import { conversationImages } from '../../core/image/chat-to-image.ts'
-import type { AskedImage, NamedAddress } from '../../core/image/image.ts'
+import type { ImageRequest, NamedAddress } from '../../core/image/image.ts'
 import { dropped, type CallInputs, type FoundModels, type Warning } from '../../core/model.ts'
 import { imageRequest } from '../create-image.ts'
 import { unsent } from '../native-only.ts'
@@ -22,7 +22,7 @@ export type CheckedTool = {
   warnings: readonly Warning[]
   /** The parameter of a setting that has this name in the images API. */
   nameOf: (name: string) => string
-  requestFor(wish: Wish): CallInputs<AskedImage>
+  requestFor(wish: Wish): CallInputs<ImageRequest>
   /** Whether each call is an edit; undefined if the model decides. */
   isEdit: boolean | undefined
 }
@@ -99,7 +99,7 @@ function imagesOf(message: ChatRequest['messages'][number]): NamedAddress[] {
 }
 
 /** The settings of every image. Throws a GatewayError for a mask, which cannot be left out unnoticed. */
-function readSettings(given: ImageTool['settings'], param: string) {
+function readSettings(settings: ImageTool['settings'], param: string) {
   const {
     type: _type,
     action: _action,
@@ -114,7 +114,7 @@ function readSettings(given: ImageTool['settings'], param: string) {
     complexity = null,
     moderation,
     ...others
-  } = given
+  } = settings
   const warnings: Warning[] = []
   for (const [name, value] of Object.entries<unknown>(others)) {
     if (name === 'input_image_mask' && value != null) {

@@ -61,7 +61,7 @@ export function openWrapped({ client, ...called }: Called & { client?: ClientToo
   }
 }
 
-/** The input in the arguments of a wrapped custom tool; the arguments as they are if they have none. */
+/** The input in the arguments of a wrapped custom tool; the unchanged arguments if they have none. */
 function inputIn(json: string): string {
   const input = jsonObject(json)?.[inputArgument]
   return typeof input === 'string' ? input : json

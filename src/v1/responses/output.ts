@@ -1,8 +1,8 @@
 import type { components } from '../../../generated/types.ts'
-import type { Hold } from '../../bytes/budget.ts'
+import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import type { NativeAnswer } from '../../core/chat/chat.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
-import { orderedPieces, type BegunCall, type Piece } from '../../core/chat/ordered-pieces.ts'
+import { orderedPieces, type CallHead, type Piece } from '../../core/chat/ordered-pieces.ts'
 import { writeSummary } from './compaction.ts'
 import type { Emit, Open, OutputItem, Place } from './item.ts'
 import { openCall, openWrapped } from './open-call.ts'
@@ -24,7 +24,7 @@ type Options = {
   seal: (extra: Schemas['ToolCallExtraContent']) => string
   emit: Emit
   /** The memory of the call. */
-  hold: Pick<Hold, 'takeMore'>
+  memory: Pick<MemoryHold, 'takeMore'>
 }
 
 /** Runs a call; `add` adds an item at its place, with the events that `make` emits. */
@@ -54,7 +54,7 @@ export type Ended = {
 }
 
 export function collectOutput(options: Options): Output {
-  const { suffix, tools, compacts, seal, hold } = options
+  const { suffix, tools, compacts, seal, memory } = options
   let [model, serviceTier]: (string | undefined)[] = []
   let adopted: Ended | undefined
   let finishReason: string | undefined
@@ -67,7 +67,7 @@ export function collectOutput(options: Options): Output {
   const turns = tools.images() === undefined ? undefined : turnReader(tools, suffix)
   const said = compacts ? sumUp : write
   const take = turns === undefined ? said : (piece: Piece) => turns.read(piece) && write(piece)
-  let pieces = orderedPieces(hold, take)
+  let pieces = orderedPieces(memory, take)
   return {
     read: (chunk) => {
       model = chunk.model ?? model
@@ -76,7 +76,7 @@ export function collectOutput(options: Options): Output {
     },
     endTurn: async (run) => {
       finishReason = pieces.end()
-      pieces = orderedPieces(hold, take)
+      pieces = orderedPieces(memory, take)
       const ended = turns?.end()
       if (ended === undefined) return undefined
       const { turn, waiting } = ended
@@ -122,7 +122,7 @@ function itemWriter({ suffix, tools, showsSources, seal, emit }: Options, isCut:
     close(sealed)
     open = next(place())
   }
-  const beginCall = ({ id, name, isCustom, extra_content: extra }: BegunCall) => {
+  const beginCall = ({ id, name, isCustom, extra_content: extra }: CallHead) => {
     const sealed = extra === undefined ? undefined : seal(extra)
     if (sealed !== undefined && open?.kind !== 'reasoning') begin(opening.reasoning)
     const callId = id ?? `call_${suffix}${items.length}`

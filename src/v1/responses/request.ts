@@ -4,7 +4,7 @@ import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { TranslatedChat } from '../../core/chat/read-chat.ts'
 import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
-import { given } from '../../core/given.ts'
+import { prune } from '../../core/prune.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { parameterName } from '../native-only.ts'
 import { askForSummary, isCompacting } from './compaction.ts'
@@ -94,7 +94,7 @@ function searchOptions(
     web_search_options: {
       max_searches: Math.min(callsMax ?? searchesMax, searchesMax),
       ...userLocation(place),
-      ...given({ search_context_size, allowed_domains, blocked_domains, external_web_access }),
+      ...prune({ search_context_size, allowed_domains, blocked_domains, external_web_access }),
     },
   }
 }
@@ -186,7 +186,7 @@ function sameFields(body: ItemsRequest, warnings: Warning[]): Partial<ChatReques
 function writeFormat(format: Schemas['ResponseTextFormat']): Schemas['ChatResponseFormat'] {
   if (format.type !== 'json_schema') return format
   const { type, name, description, schema, strict } = format
-  return { type, json_schema: { name, schema, ...given({ description, strict }) } }
+  return { type, json_schema: { name, schema, ...prune({ description, strict }) } }
 }
 
 /** The names of the chat API in this API. */

@@ -63,17 +63,17 @@ type End = {
 }
 
 /** The response with its output; `incomplete` if the answer was cut off. */
-export function endResponse(begun: ModelResponse, end: End): ModelResponse {
+export function endResponse(response: ModelResponse, end: End): ModelResponse {
   const { ended, usage, receipt, imageUsage } = end
   const reason = cutOffBy[ended.finishReason ?? '']
   return {
-    ...begun,
+    ...response,
     completed_at: reason === undefined ? end.completedAt : null,
     status: reason === undefined ? 'completed' : 'incomplete',
     incomplete_details: reason === undefined ? null : { reason },
-    model: ended.model ?? begun.model,
+    model: ended.model ?? response.model,
     output: ended.items,
-    service_tier: ended.serviceTier ?? begun.service_tier,
+    service_tier: ended.serviceTier ?? response.service_tier,
     ...toolUsage(imageUsage, usage),
     usage: usageForm(usage, receipt),
     ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),

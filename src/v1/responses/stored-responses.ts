@@ -9,12 +9,12 @@ type Options = { storedResponses: StoredResponses; backgroundCalls: BackgroundCa
 
 /** GET /v1/responses/{response_id} */
 export function retrieveResponse({ storedResponses }: Options): Operation<'retrieveResponse'> {
-  return async ({ path: { response_id: id }, query, caller, hold }) => {
+  return async ({ path: { response_id: id }, query, caller, memory }) => {
     if (query.stream) {
       const text = 'A stored response is not streamed again. Leave out `stream`.'
       throw new GatewayError('unsupported_value', text, { param: 'stream' })
     }
-    const stored = await storedResponses.get(caller, id, hold)
+    const stored = await storedResponses.get(caller, id, memory)
     if (stored === undefined) throw notFound(id)
     return { status: 200, json: stored.response }
   }
@@ -38,8 +38,8 @@ export function cancelResponse({
   storedResponses,
   backgroundCalls,
 }: Options): Operation<'cancelResponse'> {
-  return async ({ path: { response_id: id }, caller, hold }) => {
-    const stored = await storedResponses.get(caller, id, hold)
+  return async ({ path: { response_id: id }, caller, memory }) => {
+    const stored = await storedResponses.get(caller, id, memory)
     if (stored === undefined) throw notFound(id)
     const { response } = stored
     if (!response.background) {
@@ -49,13 +49,13 @@ export function cancelResponse({
     }
     if (response.status !== 'in_progress') return { status: 200, json: response }
     const cancelled = { ...response, status: 'cancelled' as const }
-    const outcome = await storedResponses.end(caller, { ...stored, response: cancelled }, hold)
+    const outcome = await storedResponses.end(caller, { ...stored, response: cancelled }, memory)
     if (outcome === 'stored') {
       backgroundCalls.cancel(id)
       return { status: 200, json: cancelled }
     }
     // It has ended, or was deleted, since it was read.
-    const ended = outcome === 'ended' ? await storedResponses.get(caller, id, hold) : undefined
+    const ended = outcome === 'ended' ? await storedResponses.get(caller, id, memory) : undefined
     if (ended !== undefined) return { status: 200, json: ended.response }
     if (outcome === 'ended') throw notFound(id)
     const text = 'The gateway could not store the cancellation. Try again in a moment.'
@@ -67,8 +67,8 @@ export function cancelResponse({
 export function listResponseInputItems({
   storedResponses,
 }: Pick<Options, 'storedResponses'>): Operation<'listResponseInputItems'> {
-  return async ({ path: { response_id: id }, query, caller, hold }) => {
-    const stored = await storedResponses.get(caller, id, hold)
+  return async ({ path: { response_id: id }, query, caller, memory }) => {
+    const stored = await storedResponses.get(caller, id, memory)
     if (stored === undefined) throw notFound(id)
     const { after, order, limit } = query
     const items = order === 'asc' ? stored.input : stored.input.toReversed()

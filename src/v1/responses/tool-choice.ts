@@ -49,10 +49,10 @@ type NamedChoice = Exclude<
 >
 
 /** The chat API cannot name the search, but can force it if it is the only tool. */
-function searchChoice(asked: string, { list, search }: Tools, lost: Warning[]): Written {
-  if (search() === undefined) throw missing(asked)
+function searchChoice(type: string, { list, search }: Tools, lost: Warning[]): Written {
+  if (search() === undefined) throw missing(type)
   if (list.length === 0) return { tool_choice: 'required' }
-  lost.push(dropped('tool_choice', asked, 'The model decides itself whether it searches.'))
+  lost.push(dropped('tool_choice', type, 'The model decides itself whether it searches.'))
   return {}
 }
 

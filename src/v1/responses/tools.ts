@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest, OnlyNative } from '../../core/chat/chat.ts'
 import { GatewayError } from '../../core/error.ts'
-import { given } from '../../core/given.ts'
+import { prune } from '../../core/prune.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { functionOf, unsent } from '../native-only.ts'
 import { otherTool, type ClientToolType } from './client-tools.ts'
@@ -110,7 +110,7 @@ export function toolTable(options: ToolOptions): Tools {
     if (other === undefined) return void lost.push(dropped(unsent + param, tool.type, allTools))
     if (other.warning !== undefined) warnings.push(other.warning)
     only ??= other.only
-    known.set(tool.type, { name: tool.type, isCustom: false, ...given({ client: other.client }) })
+    known.set(tool.type, { name: tool.type, isCustom: false, ...prune({ client: other.client }) })
     push(other.function, param)
   }
   const add: Tools['add'] = (tools, param, namespace) => {
@@ -209,10 +209,10 @@ function writeTool(tool: NamedTool, name: string, takesCustom: boolean): Tools['
   if (tool.type === 'custom') {
     if (!takesCustom) return asFunction(tool, name)
     const format = tool.format && formatOf(tool.format)
-    return { type: 'custom', custom: { name, ...given({ description, format }) } }
+    return { type: 'custom', custom: { name, ...prune({ description, format }) } }
   }
   const { parameters, strict } = tool
-  return { type: 'function', function: { name, ...given({ description, parameters, strict }) } }
+  return { type: 'function', function: { name, ...prune({ description, parameters, strict }) } }
 }
 
 /** The chat API nests a grammar in an object of its own. */

@@ -1,6 +1,6 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
-import type { BegunCall, Piece } from '../../core/chat/ordered-pieces.ts'
+import type { CallHead, Piece } from '../../core/chat/ordered-pieces.ts'
 import type { Tools } from './tools.ts'
 
 type ToolCall = components['schemas']['ToolCall']
@@ -16,13 +16,13 @@ export type Turn = {
   callsOthers: boolean
 }
 
-type Said = {
+type TurnState = {
   turn: Turn
   /** What follows the first hosted call, with the hosted calls. */
   waiting: (Piece | HostedCall)[]
 }
 
-function nothingSaid(): Said {
+function nothingSaid(): TurnState {
   return {
     turn: { message: { role: 'assistant', content: null }, hosted: [], callsOthers: false },
     waiting: [],
@@ -34,7 +34,7 @@ export function turnReader({ find }: Pick<Tools, 'find'>, suffix: string) {
   let said = nothingSaid()
   let called = 0
   let open: HostedCall | undefined
-  let lost: BegunCall['extra_content']
+  let lost: CallHead['extra_content']
 
   const wait = (piece: Piece): boolean => {
     const { waiting } = said
@@ -42,7 +42,7 @@ export function turnReader({ find }: Pick<Tools, 'find'>, suffix: string) {
     waiting.push(piece)
     return false
   }
-  const readCall = (call: BegunCall): boolean => {
+  const readCall = (call: CallHead): boolean => {
     const { id = `call_${suffix}_${called}`, name, extra_content: extra } = call
     called += 1
     open = undefined
@@ -77,7 +77,7 @@ export function turnReader({ find }: Pick<Tools, 'find'>, suffix: string) {
       }
       return wait(piece)
     },
-    end: (): Said => {
+    end: (): TurnState => {
       const ended = said
       const { message, hosted } = ended.turn
       if (hosted.length > 0) message.tool_calls = hosted

@@ -5,7 +5,7 @@ import {
   conversationText,
   estimateStream,
   estimateTokens,
-  tokensAsked,
+  tokenDemand,
 } from '../../../src/core/chat/estimate.ts'
 import { messageText } from '../../../src/core/chat/prompt.ts'
 
@@ -39,7 +39,7 @@ describe('estimated token counts', () => {
   it('of a conversation count a picture as one, whatever other members it has', () => {
     const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
     const named = conversation([{ ...picture, text: 'a caption' }])
-    expect(tokensAsked(named)).to.deep.equal(tokensAsked(conversation([picture])))
+    expect(tokenDemand(named)).to.deep.equal(tokenDemand(conversation([picture])))
     expect(messageText(named.messages[0]!)).to.equal('')
   })
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { uncounted } from '../../../src/bytes/budget.ts'
+import { uncounted } from '../../../src/bytes/memory-budget.ts'
 import fc from 'fast-check'
-import { keepEvents } from '../../../src/core/chat/stream.ts'
+import { copyEvents } from '../../../src/core/chat/stream.ts'
 
 /** A sink that collects what it receives. `takes` controls backpressure. */
 function openSink(takes = true) {
@@ -22,7 +22,7 @@ const pieces = fc.array(
 const keeping = (cacheBytesMax: number) => ({
   cacheBytesMax,
   estimateBytesMax: 1_048_576,
-  hold: uncounted,
+  memory: uncounted,
 })
 
 describe('the recorded copy of a stream', () => {
@@ -30,7 +30,7 @@ describe('the recorded copy of a stream', () => {
     fc.assert(
       fc.property(pieces, (written) => {
         const sink = openSink()
-        const kept = keepEvents(sink, keeping(10_000_000))
+        const kept = copyEvents(sink, keeping(10_000_000))
         for (const piece of written) kept.sink.write(Buffer.from(piece))
         expect(kept.events().equals(sink.passed())).to.equal(true)
         expect(kept.complete()).to.equal(true)
@@ -39,7 +39,7 @@ describe('the recorded copy of a stream', () => {
   })
 
   it('does not change when a forwarded buffer is overwritten later', () => {
-    const kept = keepEvents(openSink(), keeping(1000))
+    const kept = copyEvents(openSink(), keeping(1000))
     const piece = Buffer.from('data: 1')
     kept.sink.write(piece)
     piece.fill(0)
@@ -48,7 +48,7 @@ describe('the recorded copy of a stream', () => {
 
   it('is limited to a mebibyte without caching, while all bytes are forwarded', () => {
     const sink = openSink()
-    const kept = keepEvents(sink, keeping(0))
+    const kept = copyEvents(sink, keeping(0))
     const piece = Buffer.alloc(300_000, 'a')
     for (let written = 0; written < 5; written++) kept.sink.write(piece)
     expect(kept.events().length).to.equal(900_000)
@@ -57,7 +57,7 @@ describe('the recorded copy of a stream', () => {
   })
 
   it('reports backpressure of the sink', () => {
-    expect(keepEvents(openSink(false), keeping(0)).sink.write(Buffer.from('a'))).to.equal(false)
-    expect(keepEvents(openSink(true), keeping(0)).sink.write(Buffer.from('a'))).to.equal(true)
+    expect(copyEvents(openSink(false), keeping(0)).sink.write(Buffer.from('a'))).to.equal(false)
+    expect(copyEvents(openSink(true), keeping(0)).sink.write(Buffer.from('a'))).to.equal(true)
   })
 })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { readCatalogRows } from '../../../src/catalog/catalog.ts'
 import { GatewayError } from '../../../src/core/error.ts'
-import type { ImagePlan, ImageRequest } from '../../../src/core/image/image.ts'
+import type { ImagePlan, FullImageRequest } from '../../../src/core/image/image.ts'
 import { planImage } from '../../../src/core/image/plan.ts'
 import { pixelsText } from '../../../src/core/image/size.ts'
 import type { Model, Warning } from '../../../src/core/model.ts'
@@ -10,7 +10,7 @@ import { contract, resolve } from '../../support/contract.ts'
 import { selectStrictly } from '../../support/route.ts'
 
 type Options = Partial<
-  Omit<ImageRequest, 'model' | 'models' | 'prompt' | 'texts' | 'n' | 'sources'>
+  Omit<FullImageRequest, 'model' | 'models' | 'prompt' | 'texts' | 'n' | 'sources'>
 >
 
 const models: Model[] = readCatalogRows()

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { GatewayError } from '../../../src/core/error.ts'
-import type { ImageRequest } from '../../../src/core/image/image.ts'
+import type { FullImageRequest } from '../../../src/core/image/image.ts'
 import { planImage } from '../../../src/core/image/plan.ts'
 import type { ImageAbilities, Model } from '../../../src/core/model.ts'
 import { readPrices } from '../../../src/core/money/price.ts'
@@ -11,7 +11,7 @@ type Traits = {
   capabilities?: Record<string, boolean>
   undescribed?: boolean
 }
-type Asked = Partial<Omit<ImageRequest, 'sources'>> & { sources?: number }
+type Asked = Partial<Omit<FullImageRequest, 'sources'>> & { sources?: number }
 
 function modelOf({ abilities, capabilities, undescribed = false }: Traits): Model {
   const able = {

@@ -2,12 +2,12 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { readCatalogRows } from '../../../src/catalog/catalog.ts'
 import { GatewayError } from '../../../src/core/error.ts'
-import type { ImageRequest, Pixels } from '../../../src/core/image/image.ts'
+import type { FullImageRequest, Pixels } from '../../../src/core/image/image.ts'
 import { pixelsText, planSize, readPixels } from '../../../src/core/image/size.ts'
 import type { CatalogModel, ImageAbilities, Warning } from '../../../src/core/model.ts'
 
 type Rule = ImageAbilities['size']
-type Asked = Pick<ImageRequest, 'size' | 'sizeClass' | 'aspectRatio'>
+type Asked = Pick<FullImageRequest, 'size' | 'sizeClass' | 'aspectRatio'>
 
 const models = readCatalogRows().flatMap(({ id, image }) =>
   image === undefined ? [] : { id, rule: image.size },
@@ -21,7 +21,7 @@ const pixels = fc.record({ width: side, height: side })
 
 function plan(asked: Asked, { id, rule }: { id: string; rule: Rule }) {
   const warnings: Warning[] = []
-  const request: ImageRequest = { model: id, prompt: 'a fox', n: 1, sources: [], ...asked }
+  const request: FullImageRequest = { model: id, prompt: 'a fox', n: 1, sources: [], ...asked }
   try {
     return { made: planSize(request, rule, id, warnings), warnings }
   } catch (error) {

@@ -3,8 +3,8 @@ import { callerLeft } from '../../../src/core/resilience/deadline.ts'
 import { Ending } from '../../../src/core/resilience/ending.ts'
 import { ProviderFailure } from '../../../src/core/failure.ts'
 import type { ChatTurn } from '../../../src/core/chat/chat.ts'
-import { fingerprintKeyBytes } from '../../../src/core/recall/fingerprint.ts'
-import { createDeduplication } from '../../../src/core/recall/in-flight.ts'
+import { fingerprintKeyBytes } from '../../../src/core/repeats/fingerprint.ts'
+import { createDeduplication } from '../../../src/core/repeats/in-flight.ts'
 import { contextOf, gatewayWith, inputsOf } from '../../support/core-gateway.ts'
 import { togetherInRedis, type TestProcess, type Together } from '../../support/redis-caches.ts'
 import { routeOf } from '../../support/route.ts'
@@ -56,12 +56,15 @@ describe('identical calls of several processes, combined through Redis', () => {
       return answer.result.completion.choices[0]!.message.content!.trim()
     }
   }
-  const coreOf = ({ recall, recallShared, remember, claim }: TestProcess, index: number) => {
+  const coreOf = (
+    { readCache, readSharedCache, writeCache, claim }: TestProcess,
+    index: number,
+  ) => {
     const fingerprintKey = Buffer.alloc(fingerprintKeyBytes)
     const parts = {
-      recall,
-      recallShared,
-      remember,
+      readCache,
+      readSharedCache,
+      writeCache,
       ...createDeduplication(fingerprintKey, claim),
     }
     return gatewayWith([upstream.routeFrom(index)], parts).gateway

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { joinPieces } from '../../../src/bytes/pieces.ts'
 import type { ImageResult } from '../../../src/core/image/image.ts'
-import type { CachedAnswer } from '../../../src/core/recall/cached-answer.ts'
+import type { CachedAnswer } from '../../../src/core/repeats/cached-answer.ts'
 import { togetherInMemory, togetherInRedis, type Together } from '../../support/redis-caches.ts'
 import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
@@ -42,8 +42,8 @@ for (const [place, gather] of Object.entries(places)) {
     }
     const passed = async (given: CachedAnswer): Promise<CachedAnswer | undefined> => {
       const { one, other } = await pair()
-      expect(await one.remember('key', given, undefined)).to.equal(true)
-      return other.recallShared('key')
+      expect(await one.writeCache('key', given, undefined)).to.equal(true)
+      return other.readSharedCache('key')
     }
 
     it('returns to one process the entries of another', async () => {
@@ -80,39 +80,39 @@ for (const [place, gather] of Object.entries(places)) {
 
     it('is read once, after which the memory cache answers', async () => {
       const { one, other } = await pair()
-      await one.remember('key', answer(), undefined)
-      expect(other.recall('key')).to.equal(undefined)
-      await other.recallShared('key')
-      expect(withoutBytes(other.recall('key')!)).to.deep.equal(withoutBytes(answer()))
+      await one.writeCache('key', answer(), undefined)
+      expect(other.readCache('key')).to.equal(undefined)
+      await other.readSharedCache('key')
+      expect(withoutBytes(other.readCache('key')!)).to.deep.equal(withoutBytes(answer()))
     })
 
     it('misses other names, and counts each outcome', async () => {
       const { one, other } = await pair()
-      await one.remember('key', answer(), undefined)
-      expect(await other.recallShared('another')).to.equal(undefined)
-      await other.recallShared('key')
+      await one.writeCache('key', answer(), undefined)
+      expect(await other.readSharedCache('another')).to.equal(undefined)
+      await other.readSharedCache('key')
       expect([one.outcomes, other.outcomes]).to.deep.equal([['kept'], ['miss', 'hit']])
     })
 
     it('drops expired entries', async () => {
       const { one, other, together } = await pair()
-      await one.remember('key', answer(), 500)
-      expect(await other.recallShared('key')).to.not.equal(undefined)
+      await one.writeCache('key', answer(), 500)
+      expect(await other.readSharedCache('key')).to.not.equal(undefined)
       await until(
         'it is over',
-        async () => (await together.join().recallShared('key')) === undefined,
+        async () => (await together.join().readSharedCache('key')) === undefined,
       )
     })
 
     it('stores nothing larger than the maximum of an entry', async () => {
       const { one, other } = await pair()
-      expect(one.remember('key', answer(Buffer.alloc(10), 8_000_001), undefined)).to.equal(
+      expect(one.writeCache('key', answer(Buffer.alloc(10), 8_000_001), undefined)).to.equal(
         undefined,
       )
       // The answer is larger than the size that it reports.
       const large = answer(randomBytes(9_000_000))
-      expect(await one.remember('key', large, undefined)).to.equal(false)
-      expect(await other.recallShared('key')).to.equal(undefined)
+      expect(await one.writeCache('key', large, undefined)).to.equal(false)
+      expect(await other.readSharedCache('key')).to.equal(undefined)
     })
 
     it('limits concurrent writes', async () => {
@@ -120,21 +120,21 @@ for (const [place, gather] of Object.entries(places)) {
         limits: { sharedCacheWritesMax: 2, sharedCacheWrittenBytesMax: 1000 },
       })
       const kept = [answer(), answer(), answer()].map((given, index) =>
-        one.remember(`key ${index}`, given, undefined),
+        one.writeCache(`key ${index}`, given, undefined),
       )
       expect(kept[2]).to.equal(undefined)
       for (const writing of kept) await writing
-      expect(one.remember('large', answer(Buffer.alloc(10), 1001), undefined)).to.equal(undefined)
+      expect(one.writeCache('large', answer(Buffer.alloc(10), 1001), undefined)).to.equal(undefined)
     })
 
     it('is unreadable with another secret or name', async () => {
       const { one, together } = await pair()
-      await one.remember('key', answer(), undefined)
+      await one.writeCache('key', answer(), undefined)
       const stranger = together.join({ key: randomBytes(32) })
-      expect(await stranger.recallShared('key')).to.equal(undefined)
+      expect(await stranger.readSharedCache('key')).to.equal(undefined)
       expect(stranger.outcomes).to.deep.equal(['broken'])
       const neighbour = together.join({ namespace: 'another:answers' })
-      expect(await neighbour.recallShared('key')).to.equal(undefined)
+      expect(await neighbour.readSharedCache('key')).to.equal(undefined)
       expect(neighbour.outcomes).to.deep.equal(['miss'])
     })
   })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import type { CachedAnswer } from '../../../src/core/recall/cached-answer.ts'
+import type { CachedAnswer } from '../../../src/core/repeats/cached-answer.ts'
 import { togetherInRedis, type TestProcess, type Together } from '../../support/redis-caches.ts'
 import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
@@ -39,7 +39,7 @@ describe('the shared cache during faults of Redis', () => {
 
   it('ignores values that other programs wrote, and reports them as broken', async () => {
     await start()
-    await one.remember('key', answer, undefined)
+    await one.writeCache('key', answer, undefined)
     const whole = await together.connection!.run((commands) =>
       commands.withTypeMapping({ [36]: Buffer }).get(name),
     )
@@ -54,15 +54,15 @@ describe('the shared cache during faults of Redis', () => {
     const cut = [bytes.subarray(0, 20), bytes.subarray(0, -1), Buffer.concat([bytes, bytes])]
     for (const value of [...garbage, ...cut, ...places]) {
       await write(value)
-      expect(await other.recallShared('key')).to.equal(undefined)
+      expect(await other.readSharedCache('key')).to.equal(undefined)
     }
     expect(new Set(other.outcomes)).to.deep.equal(new Set(['broken']))
     // Copies a sealed value to another key, where it would be the answer to another request.
     await together.connection!.run((commands) => commands.set('one:answers::other', bytes))
-    expect(await other.recallShared('other')).to.equal(undefined)
+    expect(await other.readSharedCache('other')).to.equal(undefined)
     await write(bytes)
     // A value without an expiry time is not used, because it would never expire.
-    expect(await other.recallShared('key')).to.equal(undefined)
+    expect(await other.readSharedCache('key')).to.equal(undefined)
     expect(other.outcomes.slice(-2)).to.deep.equal(['broken', 'hit'])
   })
 
@@ -71,7 +71,7 @@ describe('the shared cache during faults of Redis', () => {
     const last = 100 * 2 ** 20
     await together.connection!.run((commands) => commands.setRange(name, last, 'x'), 5000)
     const before = process.memoryUsage().rss
-    expect(await other.recallShared('key')).to.equal(undefined)
+    expect(await other.readSharedCache('key')).to.equal(undefined)
     expect(other.outcomes).to.deep.equal(['broken'])
     expect(process.memoryUsage().rss - before).to.be.lessThan(60 * 2 ** 20)
   })
@@ -79,23 +79,23 @@ describe('the shared cache during faults of Redis', () => {
   it('ignores a value of another Redis type', async () => {
     await start()
     await together.connection!.run((commands) => commands.lPush(name, 'x'))
-    for (let count = 0; count < 3; count++) await other.recallShared('key')
+    for (let count = 0; count < 3; count++) await other.readSharedCache('key')
     expect(other.outcomes).to.deep.equal(['broken', 'broken', 'broken'])
   })
 
   it('waits for a frozen Redis once, and finds its entries again within two seconds', async () => {
     await start({ timeoutMs: 150 })
-    await one.remember('key', answer, undefined)
-    await other.recallShared('another')
+    await one.writeCache('key', answer, undefined)
+    await other.readSharedCache('another')
     together.redis!.kill('SIGSTOP')
-    expect(await timed(() => other.recallShared('key'))).to.be.within(100, 1000)
-    for (let count = 0; count < 10; count++) await other.recallShared('key')
+    expect(await timed(() => other.readSharedCache('key'))).to.be.within(100, 1000)
+    for (let count = 0; count < 10; count++) await other.readSharedCache('key')
     const passed = other.outcomes.filter((outcome) => outcome === 'passed').length
     expect(passed).to.be.greaterThan(7)
-    expect(other.remember('more', answer, undefined)).to.equal(undefined)
+    expect(other.writeCache('more', answer, undefined)).to.equal(undefined)
     together.redis!.kill('SIGCONT')
     const backMs = await timed(() =>
-      until('it is back', async () => (await other.recallShared('key')) !== undefined, 2000),
+      until('it is back', async () => (await other.readSharedCache('key')) !== undefined, 2000),
     )
     expect(backMs).to.be.lessThan(2000)
   })
@@ -104,16 +104,16 @@ describe('the shared cache during faults of Redis', () => {
     await start()
     together.redis!.kill('SIGKILL')
     await until('it is gone', () => !together.connection!.isUp())
-    expect(await timed(() => other.recallShared('key'))).to.be.lessThan(1000)
-    await one.remember('key', answer, undefined)
-    expect(one.recall('key')).to.equal(answer)
+    expect(await timed(() => other.readSharedCache('key'))).to.be.lessThan(1000)
+    await one.writeCache('key', answer, undefined)
+    expect(one.readCache('key')).to.equal(answer)
     await together.redis!.restart()
     const work = () =>
       until(
         'it is back',
         async () => {
-          await one.remember('key', answer, undefined)
-          return (await other.recallShared('key')) !== undefined
+          await one.writeCache('key', answer, undefined)
+          return (await other.readSharedCache('key')) !== undefined
         },
         2000,
       )
@@ -126,11 +126,11 @@ describe('the shared cache during faults of Redis', () => {
       const large = { ...answer, bytes: 1_000_000, result: randomBytes(1_000_000) }
       const kept = []
       for (let count = 0; count < 20; count++) {
-        kept.push(await one.remember(`key ${count}`, large, undefined))
+        kept.push(await one.writeCache(`key ${count}`, large, undefined))
       }
       let there = 0
       for (const count of kept.keys()) {
-        if ((await other.recallShared(`key ${count}`)) !== undefined) there++
+        if ((await other.readSharedCache(`key ${count}`)) !== undefined) there++
       }
       expect(there, policy).to.be.within(2, 15)
       expect(kept.includes(false), policy).to.equal(policy === 'noeviction')

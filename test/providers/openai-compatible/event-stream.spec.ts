@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { uncounted } from '../../../src/bytes/budget.ts'
+import { uncounted } from '../../../src/bytes/memory-budget.ts'
 import type { OpenAnswer } from '../../../src/providers/transport/upstream.ts'
 import {
   doneEvent,
@@ -129,7 +129,7 @@ function answerOf(pieces: Buffer[]): OpenAnswer {
   let broken: Error | undefined
   return {
     head: { status: 200, headers: { 'content-type': 'text/event-stream' } },
-    hold: uncounted,
+    memory: uncounted,
     peek: () => pieces[0],
     each: async (onPiece) => {
       for (const piece of pieces) {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { uncounted } from '../../../src/bytes/budget.ts'
+import { uncounted } from '../../../src/bytes/memory-budget.ts'
 import type { ChatStream } from '../../../src/core/chat/chat.ts'
 import { ProviderFailure } from '../../../src/core/failure.ts'
 import type { CatalogModel } from '../../../src/core/model.ts'
@@ -79,7 +79,7 @@ function answerOf(pieces: readonly Buffer[]): OpenAnswer {
   let aborted: ProviderFailure | undefined
   return {
     head: { status: 200, headers: { 'content-type': 'text/event-stream' } },
-    hold: uncounted,
+    memory: uncounted,
     peek: () => pieces[0],
     each: async (onPiece) => {
       for (const piece of pieces) {

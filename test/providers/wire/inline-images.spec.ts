@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { uncounted } from '../../../src/bytes/budget.ts'
+import { uncounted } from '../../../src/bytes/memory-budget.ts'
 import type { ChatRequest } from '../../../src/core/chat/chat.ts'
 import { GatewayError } from '../../../src/core/error.ts'
 import type { ReadSources } from '../../../src/core/image/image.ts'
@@ -29,7 +29,7 @@ const request: ChatRequest = {
 }
 const turn = {
   signal: new AbortController().signal,
-  hold: uncounted,
+  memory: uncounted,
   createdSeconds: 1,
   idempotencyKey: undefined,
   traceHeaders: undefined,

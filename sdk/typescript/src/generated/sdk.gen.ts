@@ -168,7 +168,7 @@ export const countResponseTokens = <ThrowOnError extends boolean = false>(option
  *
  * Shortens a conversation. `output` has its last messages of the user, and an item `compaction` that
  * stands for everything else. Send it as the beginning of the next `input`, with any model. A model of
- * OpenAI that gets requests as they came makes an item that only OpenAI can read; every other model
+ * OpenAI that gets requests verbatim makes an item that only OpenAI can read; every other model
  * writes a summary. It is a call of the model, and charged as such. Nothing is stored.
  *
  * The last item `compaction_trigger` of a request to `/v1/responses` makes the same item, also in a
@@ -215,7 +215,7 @@ export const retrieveResponse = <ThrowOnError extends boolean = false>(options: 
  * Cancel a response
  *
  * Cancels a response that was made with `background: true`. What the provider charges until then is
- * charged. A response that has ended, also by an earlier cancellation, is returned as it is.
+ * charged. A response that has ended, also by an earlier cancellation, is returned unchanged.
  *
  */
 export const cancelResponse = <ThrowOnError extends boolean = false>(options: Options<CancelResponseData, ThrowOnError>): RequestResult<CancelResponseResponses, CancelResponseErrors, ThrowOnError> => (options.client ?? client).post<CancelResponseResponses, CancelResponseErrors, ThrowOnError>({

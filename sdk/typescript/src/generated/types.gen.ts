@@ -2980,7 +2980,7 @@ export type RequestedServiceTier = string | null;
 
 /**
  * Lets the vendor of the model search the web. Models whose `pricing` has `web_search` do, at this price;
- * other vendors of OpenAI's protocol get the options as they are, or they are dropped with a warning.
+ * other vendors of OpenAI's protocol get the options unchanged, or they are dropped with a warning.
  *
  */
 export type WebSearchOptions = {

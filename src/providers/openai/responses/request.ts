@@ -63,19 +63,19 @@ const dialect: ChatDialect = {
 }
 
 /** Translates the canonical request to the Responses API (docs/vendors.md#openai-responses). */
-export function writeResponses(asked: ChatRequest, target: Target): WrittenChat<WireRequest> {
-  const { web_search_options: _search, ...rest } = asked
+export function writeResponses(original: ChatRequest, target: Target): WrittenChat<WireRequest> {
+  const { web_search_options: _search, ...rest } = original
   const { body, problems, warnings } = writeChat(rest, target, dialect)
   // The adjustments keep the types of the contract.
   const chat = body as unknown as ChatRequest
-  if (asked.stream_options?.include_obfuscation === true) {
+  if (original.stream_options?.include_obfuscation === true) {
     const reason = 'The events of the Responses API are rewritten without their padding.'
     warnings.push(dropped('stream_options.include_obfuscation', true, reason))
   }
-  const most = limitOf(chat, asked, warnings)
+  const most = limitOf(chat, original, warnings)
   const { reasoning_effort: effort } = chat
   const text = textOf(chat.response_format, body['verbosity'])
-  const search = writeSearch(asked, target, { problems, warnings })
+  const search = writeSearch(original, target, { problems, warnings })
   const tools = [...(chat.tools ?? []).map(writeTool), ...(search?.tools ?? [])]
   return {
     body: {
@@ -107,11 +107,11 @@ const outputTokensMin = 16
 
 function limitOf(
   { max_completion_tokens: most }: ChatRequest,
-  asked: ChatRequest,
+  original: ChatRequest,
   warnings: Notes['warnings'],
 ): number | undefined {
   if (typeof most !== 'number' || most >= outputTokensMin) return most ?? undefined
-  const param = asked.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens'
+  const param = original.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens'
   const reason = `${dialect.name} accepts at least ${outputTokensMin}.`
   warnings.push({ param, requested: most, applied: outputTokensMin, reason })
   return outputTokensMin

@@ -1,6 +1,6 @@
 import type { WebSearchTool } from 'openai/resources/responses/responses'
 import type { ChatRequest } from '../../../core/chat/chat.ts'
-import { searchesAsked } from '../../../core/chat/web-search.ts'
+import { searchDemand } from '../../../core/chat/web-search.ts'
 import type { Target } from '../../../core/model.ts'
 import type { Usage } from '../../../core/money/price.ts'
 import { itemsOf, membersOf, textIn, type Members } from '../../../core/any-json.ts'
@@ -26,10 +26,10 @@ const unpriced = 'azure'
 
 /** Whether the vendor searches the web for the request. */
 export function searchesFor(
-  { web_search_options: asked }: ChatRequest,
+  { web_search_options: search }: ChatRequest,
   { model, provider }: Target,
 ): boolean {
-  return asked != null && model.prices.webSearch !== undefined && provider.id !== unpriced
+  return search != null && model.prices.webSearch !== undefined && provider.id !== unpriced
 }
 
 type SearchMembers = { tools: WebSearchTool[]; max_tool_calls: number }
@@ -40,26 +40,26 @@ export function writeSearch(
   target: Target,
   notes: Notes,
 ): SearchMembers | undefined {
-  const asked = searchOf(request, target, notes)
-  if (asked === undefined) return undefined
+  const search = searchOf(request, target, notes)
+  if (search === undefined) return undefined
   if (!searchesFor(request, target)) {
     refuseSearch(request, target, notes)
     return undefined
   }
-  const { search_context_size: size, external_web_access: access } = asked
-  const { allowed_domains: allowed } = asked
-  if (asked.blocked_domains !== undefined) {
+  const { search_context_size: size, external_web_access: access } = search
+  const { allowed_domains: allowed } = search
+  if (search.blocked_domains !== undefined) {
     const message = 'OpenAI takes the domains to search, not those to leave out.'
     notes.problems.push({ param: 'web_search_options.blocked_domains', message })
   }
   const tool: WebSearchTool = {
     type: 'web_search',
     ...(size == null ? {} : { search_context_size: size }),
-    ...locationOf(asked, notes),
+    ...locationOf(search, notes),
     ...(allowed === undefined ? {} : { filters: { allowed_domains: allowed } }),
     ...(access === undefined ? {} : { external_web_access: access }),
   }
-  return { tools: [tool], max_tool_calls: searchesAsked(request) }
+  return { tools: [tool], max_tool_calls: searchDemand(request) }
 }
 
 /** The search in an output item; undefined for other items and other actions, such as opening a page. */

@@ -106,8 +106,8 @@ export function readPrompt(prompt: string): Idea {
     } else if (thing !== undefined || place !== undefined) {
       if (place !== undefined) idea.places.add(place)
       else if (thing !== undefined && idea.things.length < thingsMax) {
-        const asked = isPlural && (count ?? 1) === 1 ? several : (count ?? 1)
-        idea.things.push({ name: thing, colour, count: Math.min(countMax, Math.max(1, asked)) })
+        const number = isPlural && (count ?? 1) === 1 ? several : (count ?? 1)
+        idea.things.push({ name: thing, colour, count: Math.min(countMax, Math.max(1, number)) })
       }
       colour = count = undefined
     } else if (timeOf.has(base)) {

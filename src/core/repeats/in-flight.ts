@@ -136,12 +136,12 @@ export function createDeduplication(
   return { fingerprint: createFingerprint(fingerprintKey), inFlight: createInFlight(claim) }
 }
 
-export type KeeperParts = {
+export type SharerParts = {
   /**
    * Stores an answer in the response cache; `ttlMs` overrides the default lifetime. Resolves with whether
    * the shared cache stored the answer; undefined without a shared cache.
    */
-  remember: (
+  writeCache: (
     key: string,
     answer: CachedAnswer,
     ttlMs: number | undefined,
@@ -154,19 +154,19 @@ export type KeeperParts = {
  * Passes an answer to the calls that joined this call, and stores the answer in the cache. The answer has
  * been sent by then: an error is reported, and neither ends the process nor blocks the joined calls.
  */
-export function keeper(
-  { remember, onFault }: KeeperParts,
+export function answerSharer(
+  { writeCache, onFault }: SharerParts,
   { cache }: CallContext,
   key: string,
   making: Making<CachedAnswer> | undefined,
-): Delivery['keep'] {
-  if (making === undefined && !cache.remember) return undefined
+): Delivery['share'] {
+  if (making === undefined && !cache.mayStore) return undefined
   return (pack) => {
     try {
       const answer = pack()
       let kept: Promise<boolean> | undefined
       try {
-        if (cache.remember) kept = remember(key, answer, cache.ttlMs)
+        if (cache.mayStore) kept = writeCache(key, answer, cache.ttlMs)
       } finally {
         making?.succeed(answer, kept)
       }

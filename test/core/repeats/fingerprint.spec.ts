@@ -1,7 +1,7 @@
 import { createCipheriv, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createFingerprint, fingerprintKeyBytes } from '../../../src/core/recall/fingerprint.ts'
+import { createFingerprint, fingerprintKeyBytes } from '../../../src/core/repeats/fingerprint.ts'
 
 const bytes = fc.uint8Array({ maxLength: 80 }).map((array) => Buffer.from(array))
 

@@ -1,4 +1,4 @@
-import type { Hold } from '../../bytes/budget.ts'
+import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import type { Caller } from '../caller.ts'
 import type { GatewayError } from '../error.ts'
 import { isOutcomeUnknown } from '../failure.ts'
@@ -12,12 +12,12 @@ export type KeyedRequest = {
   /** Equal for equal requests. */
   fingerprint: string
   requestId: string
-  hold: Hold
+  memory: MemoryHold
   allowRepeat: boolean
 }
 
 /** A stored response; `status` is null for the result of a tool. */
-export type KeptAnswer = {
+export type StoredAnswer = {
   status: number | null
   headers: Readonly<Record<string, string>>
   body: readonly (string | Buffer)[]
@@ -31,7 +31,7 @@ export type Claim = {
   vendorKey: string
   bytesMax: number
   /** Stores the answer for repeated requests; resolves when it is durable. */
-  keep(answer: KeptAnswer, isUnknown?: boolean): Promise<void>
+  store(answer: StoredAnswer, isUnknown?: boolean): Promise<void>
   /** Records that the answer is too large to be stored. */
   lose(): Promise<void>
   /** Nothing was executed: releases the key for the next request. */
@@ -40,8 +40,8 @@ export type Claim = {
 
 /** The state of a key: a claim to execute, or the stored answer with the id of its request. */
 export type Claimed =
-  | { claim: Claim; kept?: never }
-  | { claim?: never; kept: KeptAnswer & { requestId: string } }
+  | { claim: Claim; stored?: never }
+  | { claim?: never; stored: StoredAnswer & { requestId: string } }
 
 /**
  * Claims a key. Throws `idempotency_key_in_use`, `idempotency_key_reused`, and `overloaded` when the
@@ -58,11 +58,11 @@ const mayChange: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 409, 42
 export async function failClaim(
   claim: Claim,
   error: GatewayError,
-  answer: () => KeptAnswer,
+  answer: () => StoredAnswer,
 ): Promise<void> {
   const isUnknown = isOutcomeUnknown(error)
   const { status, progress } = error
   const wasTried = (progress.attempts ?? []).length > 0
   const isFinal = wasTried && status < 500 && !mayChange.has(status)
-  await (isUnknown || isFinal ? claim.keep(answer(), isUnknown) : claim.free())
+  await (isUnknown || isFinal ? claim.store(answer(), isUnknown) : claim.free())
 }

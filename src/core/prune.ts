@@ -1,10 +1,10 @@
-type Given<Members> = { [Name in keyof Members]?: NonNullable<Members[Name]> }
+type Pruned<Members> = { [Name in keyof Members]?: NonNullable<Members[Name]> }
 
 /** The members that are neither undefined nor null. */
-export function given<Members extends object>(members: Members): Given<Members> {
+export function prune<Members extends object>(members: Members): Pruned<Members> {
   const entries = Object.entries(members).filter(
     ([, value]) => value !== undefined && value !== null,
   )
   // `fromEntries` forgets the names of the members.
-  return Object.fromEntries(entries) as Given<Members>
+  return Object.fromEntries(entries) as Pruned<Members>
 }

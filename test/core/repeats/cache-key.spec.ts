@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { GatewayError } from '../../../src/core/error.ts'
-import { cacheKey } from '../../../src/core/recall/cache-key.ts'
+import { cacheKey } from '../../../src/core/repeats/cache-key.ts'
 import { callerOf } from '../../support/callers.ts'
 
 const caller = callerOf()

@@ -3,9 +3,9 @@ import {
   accountFactor,
   answersShare,
   newWorkShare,
-  type BudgetOptions,
+  type MemoryBudgetOptions,
   type AnswerDecision,
-  type Peer,
+  type Transfer,
   type Refusal,
   type Watched,
 } from './memory-ledger.ts'
@@ -14,9 +14,9 @@ import {
 const largeBytes = 512 * 1024
 
 /** The bytes that the process may hold for all requests together. */
-export type Budget = {
-  /** Opens an empty hold for the memory of one request. */
-  open(): Hold
+export type MemoryBudget = {
+  /** Starts to count the memory of one request. */
+  open(): MemoryHold
   /** The bytes in use. */
   bytes(): number
   /** The memory for large pictures. */
@@ -25,12 +25,12 @@ export type Budget = {
 
 /**
  * Counts the memory of requests and limits it: an account may hold three times the free memory, and paused
- * peers are disconnected when new work needs memory (docs/behaviour.md#memory).
+ * transfers are ended when new work needs memory (docs/behaviour.md#memory).
  */
-export function createBudget(options: BudgetOptions): Budget {
+export function createMemoryBudget(options: MemoryBudgetOptions): MemoryBudget {
   const ledger = new MemoryLedger(options)
   return {
-    open: () => new Hold(ledger),
+    open: () => new MemoryHold(ledger),
     bytes: () => ledger.bytes + ledger.reserving.taken(),
     pictureBytesMax: ledger.pictureBytesMax,
   }
@@ -40,7 +40,7 @@ export function createBudget(options: BudgetOptions): Budget {
  * The memory of one request: its body, its upstreams' answers, and its own answer until the client has read
  * it. A class, since every request creates an instance. After `release` no bytes are counted.
  */
-export class Hold {
+export class MemoryHold {
   readonly #ledger: MemoryLedger
   #watched: Set<Watched> | undefined
   accountId: string | undefined
@@ -115,7 +115,7 @@ export class Hold {
     if (this.#isReleased) return 'go'
     if (this.reserved > 0) return this.takeMore(bytes) === undefined ? 'go' : 'refuse'
     const decision = this.#ledger.decide(this, bytes)
-    if (decision === 'wait') this.#ledger.wait({ hold: this, bytes, go, refuse })
+    if (decision === 'wait') this.#ledger.wait({ memory: this, bytes, go, refuse })
     return decision
   }
 
@@ -152,8 +152,8 @@ export class Hold {
     this.growAnswer(-Math.min(bytes, this.#answerBytes))
   }
 
-  /** Releases all held bytes and counts this many bytes of an answer. */
-  keep(bytes: number): void {
+  /** Releases all bytes and counts this many bytes of an answer. */
+  retain(bytes: number): void {
     if (this.#isReleased) return
     if (bytes !== this.bytes) this.grow(bytes - this.bytes)
     if (this.reserved === 0) this.#ledger.answerBytes += bytes - this.#answerBytes
@@ -172,11 +172,11 @@ export class Hold {
     return new Promise((resolve) => setImmediate(resolve))
   }
 
-  /** Watches the progress of a peer until the returned function is called. */
-  watch(peer: Peer): () => void {
+  /** Watches the progress of a transfer until the returned function is called. */
+  watch(transfer: Transfer): () => void {
     if (this.#isReleased) return () => undefined
     const all = (this.#watched ??= new Set())
-    const watched = this.#ledger.watch(this, peer)
+    const watched = this.#ledger.watch(this, transfer)
     all.add(watched)
     return () => {
       all.delete(watched)
@@ -187,20 +187,20 @@ export class Hold {
   /** Releases all bytes. */
   release(): void {
     if (this.#isReleased) return
-    this.keep(0)
+    this.retain(0)
     this.#isReleased = true
     this.reserved = 0
     this.#unreserve?.()
     const ledger = this.#ledger
     for (const one of this.#watched ?? []) ledger.watched.delete(one)
     if (ledger.waiting.size > 0) {
-      for (const one of ledger.waiting) if (one.hold === this) ledger.waiting.delete(one)
+      for (const one of ledger.waiting) if (one.memory === this) ledger.waiting.delete(one)
     }
   }
 }
 
 /** The account of memory outside of requests, which other limits bound. */
-export const uncounted: Hold = createBudget({
+export const uncounted: MemoryHold = createMemoryBudget({
   bytesMax: Infinity,
   graceMs: Infinity,
   now: () => performance.now(),

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createBudget, type Hold } from '../../src/bytes/budget.ts'
+import { createMemoryBudget, type MemoryHold } from '../../src/bytes/memory-budget.ts'
 
 const step = fc.record({
   /** The index of a reservation. */
@@ -28,57 +28,60 @@ describe('the budget of bytes', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         let now = 0
         const limits = { bytesMax: 1000, pictureBytesMax: 1500, graceMs: 20 }
-        const budget = createBudget({ ...limits, now: () => now })
+        const memoryBudget = createMemoryBudget({ ...limits, now: () => now })
         const ending = new AbortController()
         const holds = Array.from({ length: 5 }, (_, at) => {
-          const hold = budget.open()
-          hold.own(`acc_${at % 2}`)
-          return hold
+          const memory = memoryBudget.open()
+          memory.own(`acc_${at % 2}`)
+          return memory
         })
         const nothing = () => undefined
-        const calls: Record<(typeof steps)[number]['does'], (hold: Hold, bytes: number) => void> = {
-          take: (hold, bytes) => hold.take(bytes),
-          takeMore: (hold, bytes) => hold.takeMore(bytes),
-          draw: (hold, bytes) => hold.draw(bytes, nothing, nothing),
-          reserve: (hold, bytes) => void hold.reserve(bytes * 4, ending.signal).catch(nothing),
-          give: (hold, bytes) => hold.give(bytes),
-          keep: (hold, bytes) => hold.keep(Math.min(bytes, hold.bytes)),
-          watch: (hold) => hold.watch({ moved: () => 0, cut: nothing }),
-          leave: (hold) => hold.leave(nothing),
-          release: (hold) => hold.release(),
+        const calls: Record<
+          (typeof steps)[number]['does'],
+          (memory: MemoryHold, bytes: number) => void
+        > = {
+          take: (memory, bytes) => memory.take(bytes),
+          takeMore: (memory, bytes) => memory.takeMore(bytes),
+          draw: (memory, bytes) => memory.draw(bytes, nothing, nothing),
+          reserve: (memory, bytes) => void memory.reserve(bytes * 4, ending.signal).catch(nothing),
+          give: (memory, bytes) => memory.give(bytes),
+          keep: (memory, bytes) => memory.retain(Math.min(bytes, memory.bytes)),
+          watch: (memory) => memory.watch({ moved: () => 0, cut: nothing }),
+          leave: (memory) => memory.leave(nothing),
+          release: (memory) => memory.release(),
         }
         for (const { at, bytes, does, after } of steps) {
           calls[does](holds[at]!, bytes)
           now += after
           const isLate = after === 0 || does === 'reserve' || does === 'release'
           if (isLate) await new Promise((resolve) => setImmediate(resolve))
-          expect(budget.bytes()).to.be.within(0, 2500)
+          expect(memoryBudget.bytes()).to.be.within(0, 2500)
           const sum = holds.reduce((all, { bytes, reserved }) => all + (reserved || bytes), 0)
-          expect(sum).to.equal(budget.bytes())
+          expect(sum).to.equal(memoryBudget.bytes())
           for (const { bytes, reserved } of holds) {
             expect(bytes).to.be.at.most(reserved + 1000 + (reserved === 0 ? 0 : 600))
           }
         }
         ending.abort(new Error('over'))
-        for (const hold of holds) hold.release()
+        for (const memory of holds) memory.release()
         await new Promise((resolve) => setImmediate(resolve))
-        expect(budget.bytes()).to.equal(0)
+        expect(memoryBudget.bytes()).to.equal(0)
       }),
     )
   })
 
   it('reserves memory for large pictures in order, and cuts off clients that pause meanwhile', async () => {
     const limits = { bytesMax: 1000, pictureBytesMax: 2000, graceMs: 20 }
-    const budget = createBudget({ ...limits, now: () => performance.now() })
+    const memoryBudget = createMemoryBudget({ ...limits, now: () => performance.now() })
     const { signal } = new AbortController()
     const [first, second, third, late] = [
-      budget.open(),
-      budget.open(),
-      budget.open(),
-      budget.open(),
+      memoryBudget.open(),
+      memoryBudget.open(),
+      memoryBudget.open(),
+      memoryBudget.open(),
     ]
     await first.reserve(5000, signal)
-    expect(budget.bytes()).to.equal(2000)
+    expect(memoryBudget.bytes()).to.equal(2000)
     expect(
       first.draw(
         2900,
@@ -100,32 +103,36 @@ describe('the budget of bytes', () => {
     first.watch({ moved: () => 0, cut: () => order.push('cut') })
     await Promise.all([waiting, small])
     expect(order).to.deep.equal(['cut', 'second', 'third'])
-    for (const hold of [second, third]) hold.release()
-    expect(budget.bytes()).to.equal(0)
+    for (const memory of [second, third]) memory.release()
+    expect(memoryBudget.bytes()).to.equal(0)
   })
 
   it('lets every waiting reservation finish, one after the other', async () => {
-    const budget = createBudget({ bytesMax: 2e6, graceMs: 20, now: () => performance.now() })
+    const memoryBudget = createMemoryBudget({
+      bytesMax: 2e6,
+      graceMs: 20,
+      now: () => performance.now(),
+    })
     const ended: number[] = []
     /** Reserves 70 000 bytes ten times, and releases all bytes at the end. */
     const arrive = (index: number) =>
       new Promise<void>((resolve, reject) => {
-        const hold = budget.open()
+        const memory = memoryBudget.open()
         let left = 10
         const next = () => {
           if (left-- > 0) {
-            const fate = hold.draw(70_000, next, () => reject(new Error('refused')))
+            const fate = memory.draw(70_000, next, () => reject(new Error('refused')))
             if (fate === 'go') setImmediate(next)
             return
           }
           ended.push(index)
-          hold.release()
+          memory.release()
           resolve()
         }
         next()
       })
     await Promise.all(Array.from({ length: 20 }, (_, index) => arrive(index)))
     expect(ended).to.have.length(20)
-    expect(budget.bytes()).to.equal(0)
+    expect(memoryBudget.bytes()).to.equal(0)
   })
 })
