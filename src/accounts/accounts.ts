@@ -3,7 +3,7 @@ import type { components } from '../../generated/types.ts'
 import { budgetForm, limitsForm, type BudgetForm } from '../core/limits.ts'
 import type { Administrator, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import type { Page, PageRequest } from '../core/page.ts'
+import type { PageRequest } from '../core/page.ts'
 import type { AccountsTable, Tables } from '../storage/tables.ts'
 import { allowanceColumns, allowanceOf, noAllowance } from './allowance.ts'
 import { changedValues, type ChangeParts } from './audit.ts'
@@ -17,27 +17,11 @@ import { remainingScopes } from './role.ts'
 type Schemas = components['schemas']
 type Account = Schemas['Account']
 
-export type Accounts = {
-  /** The operators' account, which is created on the first start; `created` reports whether it was. */
-  first(): Promise<{ id: string; created: boolean }>
-  /**
-   * The caller with the scopes that its key has now, acting for an account. Operators may act for any
-   * account. Throws `not_found` for a missing account, and for accounts of others.
-   */
-  actFor(caller: Caller, accountId: string): Promise<Caller>
-  /** All accounts for an operator, otherwise the caller's own; `search` is an id or part of a name. */
-  list(by: Administrator, page: PageRequest, search?: string): Promise<Page<Account>>
-  /** Throws `not_found` for a missing account and for accounts of others; so does `update`. */
-  retrieve(by: Administrator, id: string): Promise<Account>
-  /** Throws `insufficient_scope` unless the caller is an operator. */
-  create(by: Administrator, account: Schemas['NewAccount']): Promise<Account>
-  /** Throws `insufficient_scope` when a caller who is not an operator changes limits or the budget. */
-  update(by: Administrator, id: string, change: Schemas['AccountChange']): Promise<Account>
-}
-
 type Options = ChangeParts
 
-export function createAccounts(options: Options): Accounts {
+export type Accounts = ReturnType<typeof createAccounts>
+
+export function createAccounts(options: Options) {
   const { store, audit, announce, clock } = options
   const { db } = store
   const forms = async (rows: readonly AccountsTable[]) => {
@@ -47,6 +31,7 @@ export function createAccounts(options: Options): Accounts {
   const form = async (row: AccountsTable) => (await forms([row]))[0]!
   return {
     // The transaction makes two processes that start for the first time agree on one account.
+    /** The operators' account, which is created on the first start; `created` reports whether it was. */
     first: () =>
       db.transaction().execute(async (transaction) => {
         const existing = await transaction
@@ -63,7 +48,11 @@ export function createAccounts(options: Options): Accounts {
         await transaction.insertInto('accounts').values(row).execute()
         return { id, created: true }
       }),
-    actFor: async (caller, accountId) => {
+    /**
+     * The caller with the scopes that its key has now, acting for an account. Operators may act for any
+     * account. Throws `not_found` for a missing account, and for accounts of others.
+     */
+    actFor: async (caller: Caller, accountId: string) => {
       const now = await withCurrentScopes(db, caller)
       if (accountId === caller.accountId) return now
       const mayAct = now.isOperator && now.scopes.includes('admin')
@@ -71,16 +60,19 @@ export function createAccounts(options: Options): Accounts {
       await find(db, accountId, 'account_id')
       return { ...now, accountId }
     },
-    list: async (by, page, search) => {
+    /** All accounts for an operator, otherwise the caller's own; `search` is an id or part of a name. */
+    list: async (by: Administrator, page: PageRequest, search?: string) => {
       const toItem = (row: AccountsTable) => row
       const rows = await listPage(select(db, by, search), page, { time: 'created_at', toItem })
       return { ...rows, data: await forms(rows.data) }
     },
-    retrieve: async (by, id) => {
+    /** Throws `not_found` for a missing account and for accounts of others; so does `update`. */
+    retrieve: async (by: Administrator, id: string) => {
       assertTheirs(by, id)
       return form(await find(db, id))
     },
-    create: async (by, account) => {
+    /** Throws `insufficient_scope` unless the caller is an operator. */
+    create: async (by: Administrator, account: Schemas['NewAccount']) => {
       const id = newId('acc')
       const none = { created_at: clock(), is_operator: 0, ...noAllowance }
       const row = { id, name: account.name, ...none, ...allowanceColumns(account) }
@@ -91,7 +83,8 @@ export function createAccounts(options: Options): Accounts {
       })
       return form(row)
     },
-    update: async (by, id, change) => {
+    /** Throws `insufficient_scope` when a caller who is not an operator changes limits or the budget. */
+    update: async (by: Administrator, id: string, change: Schemas['AccountChange']) => {
       const row = await update(options, by, { id, change })
       announce({ kind: 'account_changed', accountId: id })
       return form(row)

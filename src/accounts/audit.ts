@@ -2,7 +2,7 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, Administrator } from '../core/caller.ts'
 import { orderedId } from '../core/ordered-id.ts'
-import type { Page, PageRequest } from '../core/page.ts'
+import type { PageRequest } from '../core/page.ts'
 import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
@@ -38,12 +38,6 @@ type Filter = {
 
 type NamedRow = Tables['audit_events'] & { by_name: string | null; target_name: string | null }
 
-export type Audit = {
-  /** Records a change in the transaction that makes it, so that both are committed or neither. */
-  write(transaction: Transaction<Tables>, by: Actor, act: Act): Promise<void>
-  list(filter: Filter, page: PageRequest): Promise<Page<AuditEvent>>
-}
-
 /** The parts that change accounts, people and keys. */
 export type ChangeParts = {
   store: Pick<Store, 'db'>
@@ -53,10 +47,17 @@ export type ChangeParts = {
   clock: () => number
 }
 
+export type Audit = ReturnType<typeof createAudit>
+
 /** The log of administrative changes. Events are never changed or removed. */
-export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number): Audit {
+export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number) {
   return {
-    write: async (transaction, by, { account_id, action, target, before, after }) => {
+    /** Records a change in the transaction that makes it, so that both are committed or neither. */
+    write: async (
+      transaction: Transaction<Tables>,
+      by: Actor,
+      { account_id, action, target, before, after }: Act,
+    ) => {
       const at = clock()
       const row: Tables['audit_events'] = {
         id: orderedId('adt', at),
@@ -71,7 +72,8 @@ export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number): Aud
       }
       await transaction.insertInto('audit_events').values(row).execute()
     },
-    list: (filter, page) => listPage(select(db, filter), page, { time: 'at', toItem: toEvent }),
+    list: (filter: Filter, page: PageRequest) =>
+      listPage(select(db, filter), page, { time: 'at', toItem: toEvent }),
   }
 }
 

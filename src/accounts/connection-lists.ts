@@ -1,7 +1,7 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Caller } from '../core/caller.ts'
-import type { Page, PageRequest } from '../core/page.ts'
+import type { PageRequest } from '../core/page.ts'
 import type { KeyClientsTable, RefusedAttemptsTable, Tables } from '../storage/tables.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
@@ -13,16 +13,11 @@ type Schemas = components['schemas']
 type UsedKey = Schemas['UsedKey']
 type Reader = Pick<Caller, 'accountId' | 'keyId' | 'scopes' | 'person'>
 
-export type ConnectionLists = {
-  clients(by: Reader, page: PageRequest): Promise<Page<Schemas['ToolClient']>>
-  attempts(by: Reader, page: PageRequest): Promise<Page<Schemas['RefusedAttempt']>>
-  /** Refused attempts that belong to no known account. */
-  unknown(page: PageRequest): Promise<Page<Schemas['RefusedAttempt']>>
-}
-
 type Options = { store: Pick<Store, 'db'>; log: Pick<ConnectionLogStore, 'settle'> }
 
-export function createConnectionLists({ store: { db }, log }: Options): ConnectionLists {
+export type ConnectionLists = ReturnType<typeof createConnectionLists>
+
+export function createConnectionLists({ store: { db }, log }: Options) {
   const attempts = async (
     rows: SelectQueryBuilder<Tables, 'refused_attempts', RefusedAttemptsTable>,
     page: PageRequest,
@@ -34,7 +29,7 @@ export function createConnectionLists({ store: { db }, log }: Options): Connecti
   }
   const refused = () => db.selectFrom('refused_attempts').selectAll()
   return {
-    clients: async (by, page) => {
+    clients: async (by: Reader, page: PageRequest) => {
       await log.settle()
       const all = db.selectFrom('key_clients').selectAll().where('account_id', '=', by.accountId)
       const keyIds = keysWithin(db, by)
@@ -43,12 +38,13 @@ export function createConnectionLists({ store: { db }, log }: Options): Connecti
       const keys = await keysOf(db, found.data)
       return { ...found, data: found.data.map((row) => clientForm(row, keys)) }
     },
-    attempts: (by, page) => {
+    attempts: (by: Reader, page: PageRequest) => {
       const all = refused().where('account_id', '=', by.accountId)
       const keyIds = keysWithin(db, by)
       return attempts(keyIds === undefined ? all : all.where('key_id', 'in', keyIds), page)
     },
-    unknown: (page) => attempts(refused().where('account_id', 'is', null), page),
+    /** Refused attempts that belong to no known account. */
+    unknown: (page: PageRequest) => attempts(refused().where('account_id', 'is', null), page),
   }
 }
 

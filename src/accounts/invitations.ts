@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import type { Page, PageRequest } from '../core/page.ts'
+import type { PageRequest } from '../core/page.ts'
 import type { InvitationsTable, Tables } from '../storage/tables.ts'
 import { createToken, digestOf } from './api-key.ts'
 import type { ChangeParts } from './audit.ts'
@@ -24,30 +24,21 @@ type Options = Omit<ChangeParts, 'announce'> & {
 /** Lifetime of an invitation: covers a week of leave; a longer life would expose the secret link longer. */
 const ttlMs = 7 * 86_400_000
 
-export type Invitations = {
-  /** Open, unexpired invitations. */
-  list(accountId: string, page: PageRequest): Promise<Page<Invitation>>
-  /**
-   * Invites an e-mail, and replaces its open invitation. Throws `already_member`, `too_many_invitations`,
-   * and `insufficient_scope` for a role that the caller may not assign; so does `withdraw`.
-   */
-  create(
-    caller: Caller,
-    member: Schemas['NewMember'],
-    actor: Actor,
-  ): Promise<Schemas['CreatedInvitation']>
-  /** Throws `not_found`. */
-  withdraw(caller: Caller, id: string, actor: Actor): Promise<void>
-}
+export type Invitations = ReturnType<typeof createInvitations>
 
 /** Invitations to an account: each is for one e-mail, with a one-time link. */
-export function createInvitations(options: Options): Invitations {
+export function createInvitations(options: Options) {
   const { audit, clock, baseUrl } = options
   const { db } = options.store
   return {
-    list: (accountId, page) =>
+    /** Open, unexpired invitations. */
+    list: (accountId: string, page: PageRequest) =>
       listPage(usable(db, accountId, clock()), page, { time: 'created_at', toItem: toInvitation }),
-    create: (caller, member, actor) =>
+    /**
+     * Invites an e-mail, and replaces its open invitation. Throws `already_member`, `too_many_invitations`,
+     * and `insufficient_scope` for a role that the caller may not assign; so does `withdraw`.
+     */
+    create: (caller: Caller, member: Schemas['NewMember'], actor: Actor) =>
       db.transaction().execute(async (transaction) => {
         const { accountId } = caller
         const email = plainEmail(member.email)
@@ -64,7 +55,8 @@ export function createInvitations(options: Options): Invitations {
         const link = `${baseUrl}/dashboard/invitations#token=${token}`
         return { ...toInvitation(row), token, link }
       }),
-    withdraw: (caller, id, actor) =>
+    /** Throws `not_found`. */
+    withdraw: (caller: Caller, id: string, actor: Actor) =>
       db.transaction().execute(async (transaction) => {
         const row = await open(transaction, caller.accountId)
           .where('id', '=', id)

@@ -11,14 +11,6 @@ import { isOver, sessionOver } from './sessions.ts'
 /** A running exchange; `caller` is set after its key is identified. */
 type Open = { caller?: Caller; ending: AbortController }
 
-export type KeyWatch = {
-  /** Follows an exchange until the returned function is called. */
-  follow(open: Open): () => void
-  /** Checks all followed exchanges now, after a change was announced. */
-  look(): void
-  close(): void
-}
-
 type Options = {
   store: Pick<Store, 'db'>
   /** Unix time in milliseconds, by which keys expire. */
@@ -27,16 +19,13 @@ type Options = {
   sessionIdleSeconds: number
 }
 
+export type KeyWatch = ReturnType<typeof createKeyWatch>
+
 /**
  * Aborts streams and long calls when their key is revoked or expires, or when their session ends. The
  * keys and sessions of all running exchanges are looked up together, every `keyRecheckMs`.
  */
-export function createKeyWatch({
-  store: { db },
-  clock,
-  keyRecheckMs,
-  ...limits
-}: Options): KeyWatch {
+export function createKeyWatch({ store: { db }, clock, keyRecheckMs, ...limits }: Options) {
   const followed = createPlaces()
 
   const lookAtAll = async (): Promise<void> => {
@@ -75,7 +64,9 @@ export function createKeyWatch({
   }, keyRecheckMs).unref()
 
   return {
+    /** Follows an exchange until the returned function is called. */
     follow: followed.add,
+    /** Checks all followed exchanges now, after a change was announced. */
     look: () => {
       // A running check may have read the old state, so another check follows.
       if (looking === undefined) look()

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
-import type { Page, PageRequest } from '../core/page.ts'
+import type { PageRequest } from '../core/page.ts'
 import type { ApiKeysTable, Tables } from '../storage/tables.ts'
 import { countedAs } from './allowance.ts'
 import { createKey, digestOf, hintOf } from './api-key.ts'
@@ -39,27 +39,16 @@ export type NewKey = Schemas['NewApiKey']
 /** Selects a key, optionally of one account only, or only a connection that a person made. */
 type Which = { id: string; accountId?: string; connectionOf?: string }
 
-/** Keys of accounts, in the contract's form. All functions throw `not_found` for a missing key. */
-export type Keys = {
-  list(filter: KeyFilter, page: PageRequest): Promise<Page<ApiKey>>
-  retrieve(which: Which): Promise<ApiKey>
-  /** Throws `insufficient_scope` for settings that the issuer may not grant, as `update` and `rotate` do. */
-  create(issuer: KeyIssuer, accountId: string, request: NewKey): Promise<CreatedKey>
-  /** Throws `key_not_active` for a revoked key. */
-  update(issuer: KeyIssuer, which: Which, change: Schemas['ApiKeyChange']): Promise<ApiKey>
-  /** Replaces a key by one with the same settings; the old key expires after the overlap. Throws `key_not_active`. */
-  rotate(issuer: KeyIssuer, which: Which, overlapMinutes: number): Promise<CreatedKey>
-  /** Revokes a key; does nothing for a revoked one. */
-  revoke(issuer: KeyIssuer, which: Which): Promise<ApiKey>
-}
-
 type Options = ChangeParts & {
   modelIds: ModelIds
   /** The last use of a key, if it is not stored yet. */
   usedAt?: (id: string) => number | undefined
 }
 
-export function createKeys(options: Options): Keys {
+/** Keys of accounts, in the contract's form. All functions throw `not_found` for a missing key. */
+export type Keys = ReturnType<typeof createKeys>
+
+export function createKeys(options: Options) {
   const { store, announce, clock, usedAt = () => undefined } = options
   const { db } = store
   const forms = async (rows: readonly ApiKeysTable[]): Promise<ApiKey[]> => {
@@ -77,26 +66,30 @@ export function createKeys(options: Options): Keys {
   }
   const changed = (id: string) => announce({ kind: 'keys_changed', keyIds: [id] })
   return {
-    list: async (filter, page) => {
+    list: async (filter: KeyFilter, page: PageRequest) => {
       const found = selectKeys(db, filter, clock())
       const rows = await listPage(found, page, { time: 'created_at', toItem: (row) => row })
       return { ...rows, data: await forms(rows.data) }
     },
-    retrieve: async (which) => form(await find(db, which)),
-    create: async (issuer, accountId, request) => {
+    retrieve: async (which: Which) => form(await find(db, which)),
+    /** Throws `insufficient_scope` for settings that the issuer may not grant, as `update` and `rotate` do. */
+    create: async (issuer: KeyIssuer, accountId: string, request: NewKey) => {
       return created(await create(options, issuer, { accountId, request }))
     },
-    update: async (issuer, which, change) => {
+    /** Throws `key_not_active` for a revoked key. */
+    update: async (issuer: KeyIssuer, which: Which, change: Schemas['ApiKeyChange']) => {
       const row = await update(options, issuer, { which, change })
       changed(row.id)
       return form(row)
     },
-    rotate: async (issuer, which, overlapMinutes) => {
+    /** Replaces a key by one with the same settings; the old key expires after the overlap. Throws `key_not_active`. */
+    rotate: async (issuer: KeyIssuer, which: Which, overlapMinutes: number) => {
       const made = await rotate(options, issuer, { which, overlapMinutes })
       changed(which.id)
       return created(made)
     },
-    revoke: async (issuer, which) => {
+    /** Revokes a key; does nothing for a revoked one. */
+    revoke: async (issuer: KeyIssuer, which: Which) => {
       const row = await revoke(options, issuer, which)
       changed(row.id)
       return form(row)

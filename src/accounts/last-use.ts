@@ -1,15 +1,6 @@
 import { sql } from 'kysely'
 import type { Store } from '../storage/store.ts'
 
-export type LastUse = {
-  /** Records a use of a key now. */
-  note(keyId: string): void
-  /** The last use that is not stored yet, a Unix time in milliseconds. */
-  of(keyId: string): number | undefined
-  /** Writes pending uses and stops the timer. Never rejects. */
-  close(): Promise<void>
-}
-
 type Options = {
   store: Pick<Store, 'db' | 'dialect'>
   clock: () => number
@@ -19,8 +10,10 @@ type Options = {
 /** Maximum of keys with a pending use; uses of further keys are not recorded. */
 const keysWaitingMax = 10_000
 
+export type LastUse = ReturnType<typeof createLastUse>
+
 /** Writes the last uses of all keys together, once per interval. */
-export function createLastUse({ store, clock, keyUseWriteMs }: Options): LastUse {
+export function createLastUse({ store, clock, keyUseWriteMs }: Options) {
   let waiting = new Map<string, number>()
   let writing = new Map<string, number>()
 
@@ -42,10 +35,13 @@ export function createLastUse({ store, clock, keyUseWriteMs }: Options): LastUse
   const timer = setInterval(() => void write(), keyUseWriteMs).unref()
 
   return {
-    note: (keyId) => {
+    /** Records a use of a key now. */
+    note: (keyId: string) => {
       if (waiting.size < keysWaitingMax || waiting.has(keyId)) waiting.set(keyId, clock())
     },
-    of: (keyId) => waiting.get(keyId) ?? writing.get(keyId),
+    /** The last use that is not stored yet, a Unix time in milliseconds. */
+    of: (keyId: string) => waiting.get(keyId) ?? writing.get(keyId),
+    /** Writes pending uses and stops the timer. Never rejects. */
     close: async () => {
       clearInterval(timer)
       await write()

@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, Caller, PersonCaller, Role } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import type { Page, PageRequest } from '../core/page.ts'
+import type { PageRequest } from '../core/page.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { ChangeParts } from './audit.ts'
 import { timeText } from './key-form.ts'
@@ -17,19 +17,12 @@ import { endOtherSessions } from './sessions.ts'
 type Member = components['schemas']['Member']
 type Options = ChangeParts
 
-export type Members = {
-  list(caller: Caller, page: PageRequest): Promise<Page<Member>>
-  /** Throws `not_found`, `last_owner`, `insufficient_scope` for a role that the caller may not change. */
-  changeRole(caller: Caller, personId: string, change: RoleChange): Promise<Member>
-  /** Ends a person's access to the account at once. Throws the errors of `changeRole`. */
-  remove(caller: Caller, personId: string, actor: Actor): Promise<void>
-  /** Ends a person's own membership, whatever their role. Throws `not_found`, `last_owner`. */
-  leave(person: PersonCaller, accountId: string, actor: Actor): Promise<void>
-}
 type RoleChange = { role: Role; actor: Actor }
 
+export type Members = ReturnType<typeof createMembers>
+
 /** The members of an account, for its administrators and for the members themselves. */
-export function createMembers(options: Options): Members {
+export function createMembers(options: Options) {
   const { db } = options.store
   const { audit, announce, clock } = options
   // Removal ends the person's connections to the account, and removal from the last one the sessions.
@@ -38,12 +31,13 @@ export function createMembers(options: Options): Members {
     announce({ kind: 'sessions_changed' })
   }
   return {
-    list: async (caller, page) => {
+    list: async (caller: Caller, page: PageRequest) => {
       const rows = members(db, caller.accountId)
       const found = await listPage(rows, page, { time: 'joined_at', toItem: (row) => row })
       return { ...found, data: await toMembers(db, caller, found.data) }
     },
-    changeRole: (caller, personId, { role, actor }) =>
+    /** Throws `not_found`, `last_owner`, `insufficient_scope` for a role that the caller may not change. */
+    changeRole: (caller: Caller, personId: string, { role, actor }: RoleChange) =>
       db.transaction().execute(async (transaction) => {
         const row = await find(transaction, caller.accountId, personId)
         if (role === row.role) return toMember(transaction, caller, row)
@@ -65,7 +59,8 @@ export function createMembers(options: Options): Members {
         })
         return toMember(transaction, caller, { ...row, role })
       }),
-    remove: async (caller, personId, actor) => {
+    /** Ends a person's access to the account at once. Throws the errors of `changeRole`. */
+    remove: async (caller: Caller, personId: string, actor: Actor) => {
       await db.transaction().execute(async (transaction) => {
         const row = await find(transaction, caller.accountId, personId)
         assertMayChange(caller, row.role)
@@ -73,7 +68,8 @@ export function createMembers(options: Options): Members {
       })
       announceRemoval(caller.accountId)
     },
-    leave: async ({ person }, accountId, actor) => {
+    /** Ends a person's own membership, whatever their role. Throws `not_found`, `last_owner`. */
+    leave: async ({ person }: PersonCaller, accountId: string, actor: Actor) => {
       await db.transaction().execute(async (transaction) => {
         const row = await findMember(transaction, accountId, person.id)
         if (row === undefined) {

@@ -20,28 +20,25 @@ type Options = Omit<ChangeParts, 'announce'> & {
 /** Lifetime of a link: one day, since a password link is used soon after it is handed over. */
 const ttlMs = 86_400_000
 
-export type PasswordLinks = {
-  /**
-   * Creates a link for a member of the account, and ends older ones. Throws `not_found`, and
-   * `insufficient_scope` if the link would give access to more than the caller may change.
-   */
-  create(caller: Caller, personId: string, actor: Actor): Promise<CreatedPasswordLink>
-  /** Creates a link for any person, for the command line. Throws `not_found`. */
-  createByEmail(email: string): Promise<CreatedPasswordLink>
-}
+export type PasswordLinks = ReturnType<typeof createPasswordLinks>
 
 /** The one-time links by which people who forgot their password set a new one. */
-export function createPasswordLinks(options: Options): PasswordLinks {
+export function createPasswordLinks(options: Options) {
   const { db } = options.store
   return {
-    create: (caller, personId, actor) =>
+    /**
+     * Creates a link for a member of the account, and ends older ones. Throws `not_found`, and
+     * `insufficient_scope` if the link would give access to more than the caller may change.
+     */
+    create: (caller: Caller, personId: string, actor: Actor) =>
       db.transaction().execute(async (transaction) => {
         const refusalOf = await passwordLinkRefusals(transaction, caller, [personId])
         const refusal = refusalOf(personId)
         if (refusal !== undefined) throw refusal
         return insert(transaction, { personId, accountId: caller.accountId, actor }, options)
       }),
-    createByEmail: (email) =>
+    /** Creates a link for any person, for the command line. Throws `not_found`. */
+    createByEmail: (email: string) =>
       db.transaction().execute(async (transaction) => {
         const person = await transaction
           .selectFrom('people')

@@ -2,17 +2,6 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { GatewayError } from '../core/error.ts'
 import { createQueue } from '../bytes/queue.ts'
 
-export type Passwords = {
-  /** The hash of a password as a PHC string. Throws `overloaded` when the queue is full. */
-  hash(password: string): Promise<string>
-  /**
-   * Whether a password matches a hash; false after the same time without one. Throws `overloaded`.
-   */
-  matches(password: string, stored: string | undefined): Promise<boolean>
-  /** Whether a hash was made with parameters that differ from the current ones. */
-  isOutdated(stored: string): boolean
-}
-
 type Parameters = { memoryKib: number; passes: number; lanes: number }
 
 /** RFC 9106 section 4, the second recommended option, with 64 MiB of memory. */
@@ -25,12 +14,10 @@ const saltBytes = 16
 const tagBytes = 32
 const phcForm = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
+export type Passwords = ReturnType<typeof createPasswords>
+
 /** Hashes passwords with argon2id (RFC 9106), two at a time, since each takes 64 MiB. */
-export function createPasswords({
-  passwordMemoryKib: memoryKib,
-}: {
-  passwordMemoryKib: number
-}): Passwords {
+export function createPasswords({ passwordMemoryKib: memoryKib }: { passwordMemoryKib: number }) {
   const current = { ...recommended, memoryKib }
   const queue = createQueue({
     concurrentMax: hashesConcurrentMax,
@@ -40,17 +27,22 @@ export function createPasswords({
   const tagOf = (password: string, salt: Buffer, parameters: Parameters) =>
     queue.run(() => compute(password, salt, parameters))
   return {
-    hash: async (password) => {
+    /** The hash of a password as a PHC string. Throws `overloaded` when the queue is full. */
+    hash: async (password: string) => {
       const salt = randomBytes(saltBytes)
       return phcOf(current, salt, await tagOf(password, salt, current))
     },
-    matches: async (password, stored) => {
+    /**
+     * Whether a password matches a hash; false after the same time without one. Throws `overloaded`.
+     */
+    matches: async (password: string, stored: string | undefined) => {
       const phc = stored === undefined ? undefined : readPhc(stored)
       const salt = phc?.salt ?? randomBytes(saltBytes)
       const tag = await tagOf(password, salt, phc?.parameters ?? current)
       return phc !== undefined && phc.tag.length === tag.length && timingSafeEqual(phc.tag, tag)
     },
-    isOutdated: (stored) => !stored.startsWith(`${headOf(current)}$`),
+    /** Whether a hash was made with parameters that differ from the current ones. */
+    isOutdated: (stored: string) => !stored.startsWith(`${headOf(current)}$`),
   }
 }
 

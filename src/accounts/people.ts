@@ -20,19 +20,10 @@ type Options = ChangeParts & {
   attempts: { begin(attempt: { origin: string; email: string }): Promise<() => void> }
 }
 
-export type People = {
-  retrieve(id: string): Promise<Person>
-  rename(caller: PersonCaller, name: string, actor: Actor): Promise<Person>
-  /** Changes a password, and ends the other sessions. Throws `invalid_credentials`. */
-  changePassword(
-    caller: PersonCaller,
-    change: { current: string; next: string },
-    actor: Actor,
-  ): Promise<void>
-}
+export type People = ReturnType<typeof createPeople>
 
 /** The people who sign in, and their own settings. */
-export function createPeople(options: Options): People {
+export function createPeople(options: Options) {
   const { audit, announce, passwords, attempts, clock } = options
   const { db } = options.store
   const find = (id: string) =>
@@ -43,7 +34,7 @@ export function createPeople(options: Options): People {
   }
   return {
     retrieve,
-    rename: async ({ accountId, person: { id } }, newName, actor) => {
+    rename: async ({ accountId, person: { id } }: PersonCaller, newName: string, actor: Actor) => {
       const name = newName.trim()
       await db.transaction().execute(async (transaction) => {
         const { name: before } = await transaction
@@ -57,7 +48,12 @@ export function createPeople(options: Options): People {
       })
       return retrieve(id)
     },
-    changePassword: async ({ accountId, person }, { current, next }, actor) => {
+    /** Changes a password, and ends the other sessions. Throws `invalid_credentials`. */
+    changePassword: async (
+      { accountId, person }: PersonCaller,
+      { current, next }: { current: string; next: string },
+      actor: Actor,
+    ) => {
       const { email, password_hash: stored } = await find(person.id)
       const succeeded = await attempts.begin({ origin: person.id, email: person.id })
       if (!(await passwords.matches(current, stored))) {

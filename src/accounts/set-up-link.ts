@@ -11,20 +11,16 @@ type Options = Omit<ChangeParts, 'announce'>
 /** Lifetime of a link: one day, since the operator uses the link soon after the first start. */
 const ttlMs = 86_400_000
 
-export type SetUpLinks = {
-  /** Creates a link, ends older ones, and returns its token; for the command line. */
-  create(): Promise<string>
-  /** Like `create`, unless the gateway has an owner (undefined) or another process has just made a link. */
-  createIfNeeded(): Promise<{ token: string } | 'made_elsewhere' | undefined>
-}
-
 /** Replicas that start within this time make one link, even if their clocks differ by as much. */
 const justMadeMs = 60_000
 
+export type SetUpLinks = ReturnType<typeof createSetUpLinks>
+
 /** One-time links that create an owner of the first account. */
-export function createSetUpLinks({ store: { db }, audit, clock }: Options): SetUpLinks {
+export function createSetUpLinks({ store: { db }, audit, clock }: Options) {
   const create = (transaction: Transaction<Tables>) => insert(transaction, clock())
   return {
+    /** Creates a link, ends older ones, and returns its token; for the command line. */
     create: () =>
       db.transaction().execute(async (transaction) => {
         const { id } = await transaction
@@ -36,6 +32,7 @@ export function createSetUpLinks({ store: { db }, audit, clock }: Options): SetU
         await audit.write(transaction, commandLine, act)
         return create(transaction)
       }),
+    /** Like `create`, unless the gateway has an owner (undefined) or another process has just made a link. */
     createIfNeeded: () =>
       db.transaction().execute(async (transaction) => {
         const owner = await transaction

@@ -34,32 +34,22 @@ export type SignInOptions = ChangeParts & {
 /** A new password with the token of a one-time link. */
 type ByLink = { token: string; next: string }
 
-export type SignIns = {
-  /** Whether at least one person can sign in. */
-  isSetUp(): Promise<boolean>
-  /** Signs a person in. Throws `invalid_credentials`, `rate_limit_exceeded`. */
-  signIn(
-    credentials: { email: string; password: string },
-    from: AnonymousClient,
-  ): Promise<SignInResult>
-  /** Makes an owner of the first account with a one-time link. Throws `invalid_value`. */
-  setUp(person: NewPerson & { token: string }, from: AnonymousClient): Promise<SignInResult>
-  /** Sets a new password with a one-time link, and ends the person's sessions. Throws `invalid_value`. */
-  resetPassword(change: ByLink, from: AnonymousClient): Promise<SignInResult>
-}
+export type SignIns = ReturnType<typeof createSignIns>
 
 /** Sign-in, first set-up and password reset, for people without a session. */
-export function createSignIns(options: SignInOptions): SignIns {
+export function createSignIns(options: SignInOptions) {
   const { store, audit, announce, passwords, people, attempts, clock } = options
   const { db } = store
   const resultOf = (personId: string, session: NewSession) =>
     signInResult(people, personId, session)
   return {
+    /** Whether at least one person can sign in. */
     isSetUp: async () => {
       const member = db.selectFrom('members').select('person_id').limit(1)
       return (await member.executeTakeFirst()) !== undefined
     },
-    signIn: async (credentials, from) => {
+    /** Signs a person in. Throws `invalid_credentials`, `rate_limit_exceeded`. */
+    signIn: async (credentials: { email: string; password: string }, from: AnonymousClient) => {
       const verified = await verifyPassword(options, credentials, from)
       const begun = await db.transaction().execute(async (transaction) => {
         await confirmPassword(transaction, verified)
@@ -67,7 +57,11 @@ export function createSignIns(options: SignInOptions): SignIns {
       })
       return resultOf(verified.id, begun)
     },
-    setUp: async ({ token, email: given, name, password }, from) => {
+    /** Makes an owner of the first account with a one-time link. Throws `invalid_value`. */
+    setUp: async (
+      { token, email: given, name, password }: NewPerson & { token: string },
+      from: AnonymousClient,
+    ) => {
       const email = plainEmail(given)
       const succeeded = await attempts.begin(from)
       await assertSetUpLink(db, token, clock())
@@ -91,7 +85,8 @@ export function createSignIns(options: SignInOptions): SignIns {
       succeeded()
       return resultOf(id, begun)
     },
-    resetPassword: (change, from) => resetPassword(change, from, options),
+    /** Sets a new password with a one-time link, and ends the person's sessions. Throws `invalid_value`. */
+    resetPassword: (change: ByLink, from: AnonymousClient) => resetPassword(change, from, options),
   }
 }
 

@@ -22,7 +22,6 @@ import { findByEmail, insertPerson, type NewPerson } from './people.ts'
 import type { Sessions } from './sessions.ts'
 
 type Schemas = components['schemas']
-type SignedIn = Schemas['SignedIn']
 
 /** The acceptance of an invitation; a new person sends a name and a password too. */
 type Accepting = Schemas['AcceptInvitationRequest']
@@ -34,25 +33,10 @@ type Options = SignInOptions & {
   signUp: 'open' | 'closed'
 }
 
-export type SignUps = {
-  /** Creates a person and their account. Throws `sign_up_closed`, `email_taken`. */
-  signUp(person: NewPerson, from: AnonymousClient): Promise<SignInResult>
-  /**
-   * Accepts an invitation without a session. Throws `invalid_value` for the token or a weak password,
-   * `missing_required_parameter`, and `invalid_credentials` for a wrong password of a registered person.
-   */
-  accept(accepting: Accepting, from: AnonymousClient): Promise<SignInResult>
-  /** Describes an invitation to the holder of its token. Throws `invalid_value`. */
-  describe(
-    token: string,
-    from: Pick<AnonymousClient, 'origin'>,
-  ): Promise<Schemas['InvitationOffer']>
-  /** Accepts an invitation for a signed-in person. Throws `invalid_value` for the token, `already_member`. */
-  join(caller: PersonCaller, token: string, by: Actor & { origin: string }): Promise<SignedIn>
-}
+export type SignUps = ReturnType<typeof createSignUps>
 
 /** Sign-up, and acceptance of invitations. */
-export function createSignUps(options: Options): SignUps {
+export function createSignUps(options: Options) {
   const { store, sessions, people, attempts, clock } = options
   const { db } = store
   const invitationOf = async (token: string, origin: string) => {
@@ -62,8 +46,13 @@ export function createSignUps(options: Options): SignUps {
     return invitation
   }
   return {
-    signUp: (person, from) => signUp(person, from, options),
-    accept: async (accepting, from) => {
+    /** Creates a person and their account. Throws `sign_up_closed`, `email_taken`. */
+    signUp: (person: NewPerson, from: AnonymousClient) => signUp(person, from, options),
+    /**
+     * Accepts an invitation without a session. Throws `invalid_value` for the token or a weak password,
+     * `missing_required_parameter`, and `invalid_credentials` for a wrong password of a registered person.
+     */
+    accept: async (accepting: Accepting, from: AnonymousClient) => {
       const { email } = await invitationOf(accepting.token, from.origin)
       const enter =
         (await findByEmail(db, email)) === undefined
@@ -78,7 +67,8 @@ export function createSignUps(options: Options): SignUps {
       })
       return signInResult(people, id, begun)
     },
-    describe: async (token, { origin }) => {
+    /** Describes an invitation to the holder of its token. Throws `invalid_value`. */
+    describe: async (token: string, { origin }: Pick<AnonymousClient, 'origin'>) => {
       const row = await invitationOf(token, origin)
       const names = await db
         .selectFrom('accounts')
@@ -89,7 +79,12 @@ export function createSignUps(options: Options): SignUps {
       const { email, role, expires_at: end } = row
       return { object: 'invitation_offer', ...names, email, role, expires_at: timeText(end) }
     },
-    join: async (caller, token, { origin, ...by }) => {
+    /** Accepts an invitation for a signed-in person. Throws `invalid_value` for the token, `already_member`. */
+    join: async (
+      caller: PersonCaller,
+      token: string,
+      { origin, ...by }: Actor & { origin: string },
+    ) => {
       const { id: personId, csrfToken } = caller.person
       const { email } = await invitationOf(token, origin)
       if ((await people.retrieve(personId)).email !== email) throw otherEmail()

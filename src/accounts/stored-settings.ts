@@ -8,27 +8,23 @@ type StoredSettings = Schemas['StoredSettings']
 
 type Options = OperatorChangeParts & { clock: () => number }
 
-/** The settings that operators store while the gateway runs, as YAML. */
-export type StoredSettingsStore = {
-  read(): Promise<StoredSettings>
-  /** When they were stored last, in Unix milliseconds; undefined if never. */
-  changedAt(): Promise<number | undefined>
-  /** Replaces the settings, which the caller must have validated, and returns them. */
-  replace(by: Actor, content: string): Promise<StoredSettings>
-}
-
 const id = 'settings'
 
-export function createStoredSettings(options: Options): StoredSettingsStore {
+/** The settings that operators store while the gateway runs, as YAML. */
+export type StoredSettingsStore = ReturnType<typeof createStoredSettings>
+
+export function createStoredSettings(options: Options) {
   const { store, clock } = options
   const read = () => readStoredSettings(store)
   return {
     read,
+    /** When they were stored last, in Unix milliseconds; undefined if never. */
     changedAt: async () => {
       const query = store.db.selectFrom('stored_settings').select('updated_at').where('id', '=', id)
       return (await query.executeTakeFirst())?.updated_at
     },
-    replace: async (by, content) => {
+    /** Replaces the settings, which the caller must have validated, and returns them. */
+    replace: async (by: Actor, content: string) => {
       await operatorChange(options, by, 'settings.update', async (transaction) => {
         const row = { id, yaml: content, updated_at: clock(), updated_by: by.id }
         await transaction

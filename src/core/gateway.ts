@@ -1,31 +1,21 @@
-import {
-  fail,
-  openCall,
-  progressOf,
-  replay,
-  type Answered,
-  type Call,
-  type CallParts,
-  type Work,
-} from './call.ts'
+import { fail, openCall, progressOf, replay, type Call, type CallParts, type Work } from './call.ts'
 import type { CallContext } from './caller.ts'
-import type { ChatInputs, ChatResult } from './chat/chat.ts'
-import { countInput, type InputCount } from './chat/count-input.ts'
+import type { ChatInputs } from './chat/chat.ts'
+import { countInput } from './chat/count-input.ts'
 import type { ReadParts } from './chat/read-chat.ts'
-import type { StreamedChat } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
 import type { Deadline } from './resilience/deadline.ts'
 import type { AbandonedCalls } from './resilience/ending.ts'
-import type { EmbeddingRequest, EmbeddingResult } from './embedding/embedding.ts'
+import type { EmbeddingRequest } from './embedding/embedding.ts'
 import { embeddingWork } from './embedding/work.ts'
 import { toGatewayError, type Progress } from './error.ts'
 import { ProviderFailure, UnknownOutcome } from './failure.ts'
-import type { ImageResult, ReadSources } from './image/image.ts'
+import type { ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
 import type { Admit } from './limits.ts'
 import { shortenedWarnings, type CallInputs, type Model } from './model.ts'
-import type { ModerationRequest, ModerationResult } from './moderation/moderation.ts'
+import type { ModerationRequest } from './moderation/moderation.ts'
 import { moderationWork } from './moderation/work.ts'
 import { cacheKey } from './repeats/cache-key.ts'
 import {
@@ -68,39 +58,7 @@ export type GatewayParts = ImageParts &
     }
   }
 
-export type Gateway = ReadParts & {
-  /** Starts one deadline for all calls of a request that makes several; `clear` must be called. */
-  deadline(context: Pick<CallContext, 'ending'>): Deadline
-  /**
-   * Answers a conversation with a language model. A vendor that has the API of `native` gets the request
-   * verbatim. Throws a GatewayError.
-   */
-  chat(inputs: ChatInputs, context: CallContext): Promise<Answered<ChatResult>>
-  /** Answers a conversation as a stream; resolves when the first event has arrived. */
-  chatStream(inputs: ChatInputs, context: CallContext): Promise<StreamedChat>
-  /** Makes `n` pictures, from input pictures if given. Throws a GatewayError unless all are made. */
-  image(inputs: ImageInputs, context: CallContext): Promise<Answered<ImageResult>>
-  /** Makes a vector of each text, in the same order. Throws a GatewayError unless all are made. */
-  embed(
-    inputs: CallInputs<EmbeddingRequest>,
-    context: CallContext,
-  ): Promise<Answered<EmbeddingResult>>
-  /** Classifies texts and pictures as harmful or not. Throws a GatewayError. */
-  moderate(
-    inputs: CallInputs<ModerationRequest>,
-    context: CallContext,
-  ): Promise<Answered<ModerationResult>>
-  /** Counts the input tokens of a conversation, free of charge (core/chat/count-input.ts). */
-  countInput(
-    inputs: ChatInputs,
-    context: Pick<CallContext, 'caller' | 'ending' | 'memory'>,
-  ): Promise<InputCount>
-  /** The cost of a conversation, without a call. Throws the GatewayError that would refuse the call. */
-  quoteChat(inputs: ChatInputs, context: CallContext): Promise<Quotes>
-  /** The cost of pictures, without a call; input pictures are not fetched. */
-  quoteImage(inputs: ImageInputs, context: CallContext): Promise<Quotes>
-  quoteEmbedding(inputs: CallInputs<EmbeddingRequest>, context: CallContext): Promise<Quotes>
-}
+export type Gateway = ReturnType<typeof createGateway>
 
 /**
  * The sequence of every call, for all APIs (ARCHITECTURE.md#the-life-of-a-request).
@@ -110,25 +68,44 @@ export type Gateway = ReadParts & {
  * const models = modelsOf(request, context.caller, gateway.find)
  * const { result, usage, receipt } = await gateway.chat({ request, models }, context)
  */
-export function createGateway(parts: GatewayParts): Gateway {
-  const { chatTimeoutMs, imageTimeoutMs } = parts.limits
-  const imageWorkOf = (inputs: ImageInputs) =>
-    imageWork({ inputs, parts, timeoutMs: imageTimeoutMs })
+export function createGateway(parts: GatewayParts) {
+  const { find, checkPicture, limits } = parts
+  const { chatTimeoutMs, imageTimeoutMs } = limits
+  const chatOf = (inputs: ChatInputs, { strict }: CallContext) => chatWork(inputs, parts, strict)
+  const imageOf = (inputs: ImageInputs) => imageWork({ inputs, parts, timeoutMs: imageTimeoutMs })
+  const embeddingOf = (inputs: CallInputs<EmbeddingRequest>) => embeddingWork(inputs, chatTimeoutMs)
   return {
-    deadline: ({ ending }) => parts.startDeadline(ending, chatTimeoutMs, parts.monotonic()),
-    find: parts.find,
-    checkPicture: parts.checkPicture,
-    chat: (inputs, context) => pass(parts, context, chatWork(inputs, parts, context.strict)),
-    chatStream: (inputs, context) =>
+    find,
+    checkPicture,
+    /** Starts one deadline for all calls of a request that makes several; `clear` must be called. */
+    deadline: ({ ending }: Pick<CallContext, 'ending'>): Deadline =>
+      parts.startDeadline(ending, chatTimeoutMs, parts.monotonic()),
+    /** Answers a conversation with a language model. Throws a GatewayError. */
+    chat: (inputs: ChatInputs, context: CallContext) =>
+      pass(parts, context, chatOf(inputs, context)),
+    /** Answers a conversation as a stream; resolves when the first event has arrived. */
+    chatStream: (inputs: ChatInputs, context: CallContext) =>
       pass(parts, context, chatStreamWork(inputs, parts, context.strict)),
-    image: (inputs, context) => pass(parts, context, imageWorkOf(inputs)),
-    embed: (inputs, context) => pass(parts, context, embeddingWork(inputs, chatTimeoutMs)),
-    moderate: (inputs, context) => pass(parts, context, moderationWork(inputs, chatTimeoutMs)),
-    countInput: (inputs, context) => countInput(parts, inputs, context),
-    quoteChat: (inputs, context) => quote(parts, context, chatWork(inputs, parts, context.strict)),
-    quoteImage: (inputs, context) => quote(parts, context, imageWorkOf(inputs)),
-    quoteEmbedding: (inputs, context) =>
-      quote(parts, context, embeddingWork(inputs, chatTimeoutMs)),
+    /** Makes `n` pictures, from input pictures if given. Throws a GatewayError unless all are made. */
+    image: (inputs: ImageInputs, context: CallContext) => pass(parts, context, imageOf(inputs)),
+    /** Makes a vector of each text, in the same order. Throws a GatewayError unless all are made. */
+    embed: (inputs: CallInputs<EmbeddingRequest>, context: CallContext) =>
+      pass(parts, context, embeddingOf(inputs)),
+    /** Classifies texts and pictures as harmful or not. Throws a GatewayError. */
+    moderate: (inputs: CallInputs<ModerationRequest>, context: CallContext) =>
+      pass(parts, context, moderationWork(inputs, chatTimeoutMs)),
+    /** Counts the input tokens of a conversation, free of charge (core/chat/count-input.ts). */
+    countInput: (inputs: ChatInputs, context: Pick<CallContext, 'caller' | 'ending' | 'memory'>) =>
+      countInput(parts, inputs, context),
+    /** The cost of a conversation, without a call. Throws the GatewayError that would refuse the call. */
+    quoteChat: (inputs: ChatInputs, context: CallContext) =>
+      quote(parts, context, chatOf(inputs, context)),
+    /** The cost of pictures, without a call; input pictures are not fetched. */
+    quoteImage: (inputs: ImageInputs, context: CallContext) =>
+      quote(parts, context, imageOf(inputs)),
+    /** The cost of vectors, without a call. */
+    quoteEmbedding: (inputs: CallInputs<EmbeddingRequest>, context: CallContext) =>
+      quote(parts, context, embeddingOf(inputs)),
   }
 }
 

@@ -44,22 +44,6 @@ export type TableOptions = {
   monotonic: () => number
 }
 
-/** The open connections. */
-export type ConnectionTable = {
-  get(socket: Socket): Connection | undefined
-  /** Adds a connection. Returns the exceeded limit, if there is one. */
-  add(socket: Socket): { connection: Connection; missing: 'full' | 'address' | undefined }
-  /** Counts a connection that Node dropped because of `maxConnections`. */
-  countDropped(): void
-  /** Destroys a connection. */
-  cut(connection: Connection, reason: CloseReason): void
-  /** Closes idle connections on which no byte has moved for `quietMs`. */
-  closeIdle(quietMs: number): void
-  closeAll(): void
-  /** Stops the timer. */
-  stop(): void
-}
-
 /** Idle time before a connection may be closed, since its first request may still be in transit. */
 const evictableAfterMs = 1000
 /** Each search for idle connections is a scan, so it closes several connections and then pauses. */
@@ -67,12 +51,11 @@ const evictedAtOnceMax = 16
 const evictingPauseMs = 100
 const [sweepMsMin, sweepMsMax] = [10, 1000]
 
+/** The open connections. */
+export type ConnectionTable = ReturnType<typeof createConnectionTable>
+
 /** Creates the table. One timer serves all connections, so that no response needs its own timer. */
-export function createConnectionTable({
-  limits,
-  onSweep,
-  monotonic,
-}: TableOptions): ConnectionTable {
+export function createConnectionTable({ limits, onSweep, monotonic }: TableOptions) {
   const { connectionsMax, connectionsPerAddressMax, answerTimeoutMs, lingerTimeoutMs } = limits
   const open = new Map<Socket, Connection>()
   const closed = new Map<CloseReason, number>()
@@ -106,8 +89,9 @@ export function createConnectionTable({
   const pauseMs = Math.min(answerTimeoutMs / 4, lingerTimeoutMs / 4, sweepMsMax)
   const timer = setInterval(sweep, Math.max(pauseMs, sweepMsMin)).unref()
   return {
-    get: (socket) => open.get(socket),
-    add: (socket) => {
+    get: (socket: Socket) => open.get(socket),
+    /** Adds a connection. Returns the exceeded limit, if there is one. */
+    add: (socket: Socket) => {
       const connection = openConnection(socket, monotonic())
       const missing = missingRoom(connection.origin)
       if (missing !== undefined) count(missing)
@@ -116,9 +100,12 @@ export function createConnectionTable({
       socket.once('close', () => forget(connection))
       return { connection, missing }
     },
+    /** Counts a connection that Node dropped because of `maxConnections`. */
     countDropped: () => void count('full'),
+    /** Destroys a connection. */
     cut,
-    closeIdle: (quietMs) => {
+    /** Closes idle connections on which no byte has moved for `quietMs`. */
+    closeIdle: (quietMs: number) => {
       const nowMs = monotonic()
       for (const connection of open.values()) {
         settle(connection, nowMs)
@@ -129,6 +116,7 @@ export function createConnectionTable({
     closeAll: () => {
       for (const socket of open.keys()) socket.destroy()
     },
+    /** Stops the timer. */
     stop: () => clearInterval(timer),
   }
 }

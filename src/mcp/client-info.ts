@@ -8,14 +8,6 @@ import { clientOf, nameOf } from './sessions.ts'
 
 type Call = Pick<OperationCall<'postMcp'>, 'caller' | 'request'>
 
-/** Logs the programs that use the tool server, by the name that each sends. */
-export type ClientInfo = {
-  /** Call this for each answered request of a method other than `tools/call`. */
-  answered(request: RequestMessage, call: Call, answer: Answer): void
-  /** Call this with the messages of each POST with tool calls. */
-  called(messages: readonly Message[], call: Call): void
-}
-
 type Options = {
   log: Pick<ConnectionLog, 'heard'>
   isTool: (name: string) => boolean
@@ -29,7 +21,10 @@ const sessionsMax = 10_000
 
 type Named = { name: string; version: string | null }
 
-export function createClientInfo({ log, isTool }: Options): ClientInfo {
+/** Logs the programs that use the tool server, by the name that each sends. */
+export type ClientInfo = ReturnType<typeof createClientInfo>
+
+export function createClientInfo({ log, isTool }: Options) {
   const bySession = new LRUCache<string, Named>({ max: sessionsMax })
   const ofRequest = (call: Call, { params }: RequestMessage) => {
     const { caller, request } = call
@@ -41,7 +36,8 @@ export function createClientInfo({ log, isTool }: Options): ClientInfo {
     )
   }
   return {
-    answered: (request, call, { headers }) => {
+    /** Call this for each answered request of a method other than `tools/call`. */
+    answered: (request: RequestMessage, call: Call, { headers }: Answer) => {
       if (!openingMethods.has(request.method)) return
       const client = ofRequest(call, request)
       if (client === undefined) return
@@ -50,7 +46,8 @@ export function createClientInfo({ log, isTool }: Options): ClientInfo {
       if (typeof sessionId === 'string') bySession.set(nameOf({ keyId, sessionId }), client)
       log.heard(call.caller, client, { begins: true })
     },
-    called: (messages, call) => {
+    /** Call this with the messages of each POST with tool calls. */
+    called: (messages: readonly Message[], call: Call) => {
       for (const message of messages) {
         if (message.kind !== 'request' || message.method !== 'tools/call') continue
         const { name: tool } = message.params

@@ -13,26 +13,6 @@ type StreamEvents = {
   closing?: Buffer
 }
 
-export type EventStreams = {
-  /**
-   * Opens a stream; at the limit of the session, its oldest stream ends. Throws `rate_limit_exceeded`
-   * at the limit of the key or the account, `overloaded` at the limit of the process.
-   */
-  open(
-    caller: Caller,
-    client: Client,
-    options: { signal: AbortSignal; events?: StreamEvents },
-  ): Answer
-  /** Whether the account has an open stream that receives the state of its calls. */
-  isHeard(accountId: string): boolean
-  /** Sends a message to those streams of the account whose client wants the message. */
-  publish(accountId: string, message: object, isWanted: (client: Client) => boolean): void
-  announceToolsChanged(): void
-  endSession(client: Client): void
-  /** Ends all streams and opens no more. */
-  close(): void
-}
-
 export type EventStreamLimits = {
   eventStreamsPerSessionMax: number
   eventStreamsPerKeyMax: number
@@ -58,10 +38,20 @@ const defaultEvents: StreamEvents = {
 }
 const retryAfterSeconds = 60
 
-export function createEventStreams(limits: EventStreamLimits): EventStreams {
+export type EventStreams = ReturnType<typeof createEventStreams>
+
+export function createEventStreams(limits: EventStreamLimits) {
   const openStreams = createOpenStreams(limits)
   return {
-    open: ({ accountId }, client, { signal, events = defaultEvents }) => {
+    /**
+     * Opens a stream; at the limit of the session, its oldest stream ends. Throws `rate_limit_exceeded`
+     * at the limit of the key or the account, `overloaded` at the limit of the process.
+     */
+    open: (
+      { accountId }: Caller,
+      client: Client,
+      { signal, events = defaultEvents }: { signal: AbortSignal; events?: StreamEvents },
+    ): Answer => {
       if (client.sessionId !== undefined) {
         // The previous stream of a client that reconnects may still be open.
         const own = of(client, openStreams.of(accountId))
@@ -86,12 +76,14 @@ export function createEventStreams(limits: EventStreamLimits): EventStreams {
       }
       return { status: 200, staysOpen: true, events: write }
     },
-    isHeard: (accountId) =>
+    /** Whether the account has an open stream that receives the state of its calls. */
+    isHeard: (accountId: string) =>
       openStreams
         .of(accountId)
         .values()
         .some(({ events }) => events.receivesCalls),
-    publish: (accountId, message, isWanted) => {
+    /** Sends a message to those streams of the account whose client wants the message. */
+    publish: (accountId: string, message: object, isWanted: (client: Client) => boolean) => {
       const event = eventOf(message)
       for (const { client, events, write } of openStreams.of(accountId)) {
         if (events.receivesCalls && isWanted(client)) write(event)
@@ -100,9 +92,10 @@ export function createEventStreams(limits: EventStreamLimits): EventStreams {
     announceToolsChanged: () => {
       for (const { events, write } of openStreams.all()) write(events.toolsChanged)
     },
-    endSession: (client) => {
+    endSession: (client: Client) => {
       for (const { end } of of(client, openStreams.all())) end()
     },
+    /** Ends all streams and opens no more. */
     close: () => {
       openStreams.close()
       for (const { events, end } of openStreams.all()) end(events.closing)

@@ -4,8 +4,6 @@ import type { GatewayError } from '../core/error.ts'
 import type { ClaimKey } from '../core/repeats/idempotency.ts'
 import type { CountRefused } from '../core/limits.ts'
 import type { Tracing } from '../core/trace.ts'
-import type { Operations } from '../http/contract-router.ts'
-import type { ErrorAnswer } from '../http/error-answer.ts'
 import type { Operation } from '../http/operation.ts'
 import { createCallTool } from './call-tool.ts'
 import { createClientInfo } from './client-info.ts'
@@ -13,9 +11,8 @@ import { createLegacyEra } from './eras/legacy.ts'
 import { createModernEra } from './eras/modern.ts'
 import { createEventStreams, type EventStreamLimits, type EventStreams } from './event-streams.ts'
 import { createErrorAnswer, type MessageId } from './json-rpc.ts'
-import { createOpenCalls } from './open-calls.ts'
 import { guarded, type AllowsOrigin } from './origin.ts'
-import { postMcp, type PostLimits } from './post-mcp.ts'
+import { createOpenCalls, postMcp, type PostLimits } from './post-mcp.ts'
 import { accepts } from './post-response.ts'
 import { createLogLevels, logOf, type ToolCallState } from './progress.ts'
 import { assertKnownRevision, serverCard } from './protocol.ts'
@@ -28,7 +25,6 @@ import {
 } from './sessions.ts'
 import type { ToolsInForce } from './tool.ts'
 
-type McpId = 'postMcp' | 'getMcp' | 'deleteMcp'
 type ToolServerOptions = {
   config: {
     baseUrl: string | undefined
@@ -56,43 +52,26 @@ export type OtherProcesses = {
   publishState: ((accountId: string, state: ToolCallState) => void) | undefined
 }
 
-export type ToolServer = {
-  operations: Pick<Operations, McpId>
-  errorAnswer: ErrorAnswer
-  /** Returns the origin if its pages may use the tool server, else undefined. */
-  allowedOrigin: (origin: string) => string | undefined
-  /** Sends `tools/list_changed` to all event streams. Call this after tools change. */
-  announceToolsChanged(): void
-  /** Handlers for the actions that other processes forward. */
-  fromOtherProcesses: {
-    cancel(client: Client, id: unknown): boolean
-    setLevel(client: Client, level: unknown): level is string
-    endSession(client: Client): void
-    publishState(accountId: string, state: ToolCallState): void
-  }
-  /** Ends all event streams. */
-  close(): void
-}
+export type ToolServer = ReturnType<typeof createToolServer>
 
 /** The tool server: the gateway's own Streamable HTTP transport around SDK servers (docs/tool-protocol.md#sdk). */
-export function createToolServer(options: ToolServerOptions): ToolServer {
-  const { config, inForce, allowsOrigin, otherProcesses } = options
-  const { connectionLog: log, countRefused } = options
+export function createToolServer(options: ToolServerOptions) {
+  const { config, inForce, allowsOrigin, otherProcesses, connectionLog: log } = options
   const { limits } = config
   const openCalls = createOpenCalls()
   const streams = createEventStreams(limits)
   const levels = createLogLevels(limits)
   const sessions = createSessions(options.sessionKey, limits)
-  const here: ToolServer['fromOtherProcesses'] = {
+  const here = {
     cancel: openCalls.cancel,
     setLevel: levels.set,
-    endSession: (client) => {
+    endSession: (client: Client) => {
       sessions.end(client)
       streams.endSession(client)
       openCalls.cancelAll(client)
       levels.forget(client)
     },
-    publishState: (accountId, state) => {
+    publishState: (accountId: string, state: ToolCallState) => {
       const message = { jsonrpc: '2.0', method: 'notifications/message', params: logOf(state) }
       streams.publish(accountId, message, levels.wantsInfo)
     },
@@ -124,7 +103,7 @@ export function createToolServer(options: ToolServerOptions): ToolServer {
       if (typeof id === 'string' || typeof id === 'number') otherProcesses.cancel(client, id)
     },
     callTool: async (request) => (await loadSdk()).callInServer(request, callTool),
-    countRefused,
+    countRefused: options.countRefused,
     limits,
   })
   const endSession = (client: Client) => {
@@ -138,8 +117,10 @@ export function createToolServer(options: ToolServerOptions): ToolServer {
       deleteMcp: guarded(deleteMcp({ sessions, endSession }), allowsOrigin),
     },
     errorAnswer: createErrorAnswer(config.baseUrl),
-    allowedOrigin: (origin) => (allowsOrigin(origin) ? origin : undefined),
+    /** Returns the origin if its pages may use the tool server, else undefined. */
+    allowedOrigin: (origin: string) => (allowsOrigin(origin) ? origin : undefined),
     announceToolsChanged: streams.announceToolsChanged,
+    /** For the actions that other processes forward. */
     fromOtherProcesses: here,
     close: streams.close,
   }

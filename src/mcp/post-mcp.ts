@@ -1,5 +1,5 @@
 import type { CallContext } from '../core/caller.ts'
-import { callerLeft } from '../core/resilience/deadline.ts'
+import { callerCancelled, callerLeft } from '../core/resilience/deadline.ts'
 import { GatewayError } from '../core/error.ts'
 import { KeyEnded } from '../core/failure.ts'
 import type { CountRefused } from '../core/limits.ts'
@@ -17,7 +17,6 @@ import {
   type PrintedJson,
   type RequestMessage,
 } from './json-rpc.ts'
-import type { OpenCalls } from './open-calls.ts'
 import { accepts, openResponse, type PostResponse } from './post-response.ts'
 import { eraOf, type EraName } from './protocol.ts'
 import type { ToolRequest } from './sdk-server.ts'
@@ -197,4 +196,41 @@ function tooManyCalls(callsMax: number): GatewayError {
 
 function malformed({ id, reason }: Extract<Message, { kind: 'invalid' }>) {
   return errorMessage(id, rpcCodes.invalidRequest, reason)
+}
+
+type OpenCall = { client: Client; id: MessageId; cancel(reason: Error): void }
+
+/** The queued and running tool calls, for cancellation and the limit of each key. */
+type OpenCalls = ReturnType<typeof createOpenCalls>
+
+export function createOpenCalls() {
+  const byKey = new Map<string, Set<OpenCall>>()
+  const callsOf = ({ keyId, sessionId }: Client) =>
+    [...(byKey.get(keyId) ?? [])].filter(({ client }) => client.sessionId === sessionId)
+  return {
+    add: (call: OpenCall) => {
+      const { keyId } = call.client
+      byKey.set(keyId, (byKey.get(keyId) ?? new Set()).add(call))
+    },
+    remove: (call: OpenCall) => {
+      const { keyId } = call.client
+      const calls = byKey.get(keyId)
+      calls?.delete(call)
+      if (calls?.size === 0) byKey.delete(keyId)
+    },
+    countOf: (keyId: string) => byKey.get(keyId)?.size ?? 0,
+    /**
+     * Cancels the client's calls with this id; without a session only the latest call, since other
+     * clients of the key may use the same id. Returns false if no call was found.
+     */
+    cancel: (client: Client, id: unknown) => {
+      const found = callsOf(client).filter((call) => call.id === id)
+      const cancelled = client.sessionId === undefined ? found.slice(-1) : found
+      for (const call of cancelled) call.cancel(callerCancelled())
+      return cancelled.length > 0
+    },
+    cancelAll: (session: Client) => {
+      for (const call of callsOf(session)) call.cancel(callerCancelled())
+    },
+  }
 }

@@ -2,25 +2,15 @@ import type { EventSink } from '../core/chat/chat.ts'
 import type { Answer } from '../http/answer.ts'
 import type { PrintedJson } from './json-rpc.ts'
 
-/** The answer to one POST: JSON, or an event stream once `stream` or `notify` is called. */
-export type PostResponse = {
-  answer: Promise<Answer>
-  /** Turns the answer into an event stream if the client accepts one. */
-  stream(): void
-  /** Sends a message before the reply; dropped if the client accepts no event stream. */
-  notify(message: PrintedJson): void
-  reply(message: PrintedJson): void
-  end(): void
-  /** Ends an open event stream; otherwise rejects `answer` with the error. */
-  fail(error: unknown): void
-}
-
 type Options = { acceptsEvents: boolean; isBatch: boolean }
 
 const eventHead = Buffer.from('event: message\ndata: ')
 const eventEnd = Buffer.from('\n\n')
 
-export function openResponse({ acceptsEvents, isBatch }: Options): PostResponse {
+/** The answer to one POST: JSON, or an event stream once `stream` or `notify` is called. */
+export type PostResponse = ReturnType<typeof openResponse>
+
+export function openResponse({ acceptsEvents, isBatch }: Options) {
   const { promise: answer, resolve, reject } = Promise.withResolvers<Answer>()
   const { promise: over, resolve: end } = Promise.withResolvers<void>()
   const replies: PrintedJson[] = []
@@ -47,12 +37,14 @@ export function openResponse({ acceptsEvents, isBatch }: Options): PostResponse 
 
   return {
     answer,
+    /** Turns the answer into an event stream if the client accepts one. */
     stream,
-    notify: (message) => {
+    /** Sends a message before the reply; dropped if the client accepts no event stream. */
+    notify: (message: PrintedJson) => {
       stream()
       if (isStream) send(message)
     },
-    reply: (message) => {
+    reply: (message: PrintedJson) => {
       if (isStream) send(message)
       else replies.push(message)
     },
@@ -60,7 +52,8 @@ export function openResponse({ acceptsEvents, isBatch }: Options): PostResponse 
       if (isStream) end()
       else resolve(repliesAnswer(replies, isBatch))
     },
-    fail: (error) => {
+    /** Ends an open event stream; otherwise rejects `answer` with the error. */
+    fail: (error: unknown) => {
       if (isStream) end()
       else reject(error)
     },

@@ -72,28 +72,24 @@ export function startReports(options: Options): CallReports {
   }
 }
 
-/** The log levels that clients have set (MCP specification, logging). */
-type LogLevels = {
-  /** Returns false for an unknown level. */
-  set(client: Client, level: unknown): level is string
-  wantsInfo(client: Client): boolean
-  forget(client: Client): void
-}
-
 /** The member of `_meta` with which a request of revision 2026-07-28 sets the log level of its answer. */
 export const levelMember = 'io.modelcontextprotocol/logLevel'
 
-/** Stores the levels in a cache of limited size; a client without an entry has the level `info`. */
-export function createLogLevels(limits: SessionLimits): LogLevels {
+/**
+ * The log levels that clients have set (MCP specification, logging), in a cache of limited size; a client without
+ * an entry has the level `info`.
+ */
+export function createLogLevels(limits: SessionLimits) {
   const admitting = new LRUCache<string, boolean>({ max: limits.toolSessionsRememberedMax })
   return {
-    set: (client, level): level is string => {
+    /** Returns false for an unknown level. */
+    set: (client: Client, level: unknown): level is string => {
       if (!schemaChecks.LogLevel(level)) return false
       admitting.set(nameOf(client), admitsInfo(level))
       return true
     },
-    wantsInfo: (client) => admitting.get(nameOf(client)) ?? true,
-    forget: (client) => void admitting.delete(nameOf(client)),
+    wantsInfo: (client: Client) => admitting.get(nameOf(client)) ?? true,
+    forget: (client: Client) => void admitting.delete(nameOf(client)),
   }
 }
 

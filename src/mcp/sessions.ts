@@ -8,17 +8,6 @@ import { headerValues, sessionHeader } from './protocol.ts'
 /** The sender of a message: a key, and the session of its connection if it has one. */
 export type Client = { keyId: string; sessionId: string | undefined }
 
-/**
- * The sessions that `initialize` starts. Ids are signed, so that every process of the gateway accepts
- * them without storing them (docs/tool-protocol.md#sessions).
- */
-export type Sessions = {
-  begin(accountId: string): string
-  /** Throws `not_found` for an id of another account, and for a session that the key has ended. */
-  check(accountId: string, client: Client): void
-  end(client: Client): void
-}
-
 /** Bytes of the key that signs ids. */
 export const sessionKeyBytes = 32
 
@@ -28,7 +17,13 @@ const proofLength = 16
 
 export type SessionLimits = { toolSessionsRememberedMax: number }
 
-export function createSessions(key: Buffer, limits: SessionLimits): Sessions {
+/**
+ * The sessions that `initialize` starts. Ids are signed, so that every process of the gateway accepts
+ * them without storing them (docs/tool-protocol.md#sessions).
+ */
+export type Sessions = ReturnType<typeof createSessions>
+
+export function createSessions(key: Buffer, limits: SessionLimits) {
   const max = limits.toolSessionsRememberedMax
   const proved = new LRUCache<string, true>({ max })
   const ended = new LRUCache<string, true>({ max })
@@ -47,11 +42,12 @@ export function createSessions(key: Buffer, limits: SessionLimits): Sessions {
     return true
   }
   return {
-    begin: (accountId) => {
+    begin: (accountId: string) => {
       const random = randomBytes(randomLength)
       return Buffer.concat([random, proofOf(accountId, random)]).toString('base64url')
     },
-    check: (accountId, client) => {
+    /** Throws `not_found` for an id of another account, and for a session that the key has ended. */
+    check: (accountId: string, client: Client) => {
       const { sessionId } = client
       if (sessionId === undefined) return
       if (isProved(accountId, sessionId) && !ended.has(nameOf(client))) return
@@ -62,7 +58,7 @@ export function createSessions(key: Buffer, limits: SessionLimits): Sessions {
         { param: sessionHeader },
       )
     },
-    end: (client) => void ended.set(nameOf(client), true),
+    end: (client: Client) => void ended.set(nameOf(client), true),
   }
 }
 

@@ -19,23 +19,13 @@ import type { NamedAddress, Picture } from '../core/image/image.ts'
 import { pictureBytesMax } from '../core/image/picture.ts'
 import { splitName, type SplitName } from './file-name.ts'
 
-/** The folder in which pictures are saved. */
-export type Uploads = {
-  /** Throws `overloaded` if the folder cannot be written. */
-  checkWritable(): Promise<void>
-  /**
-   * Saves under a name that passed `checkFileName`. Returns a sentence with the path and with the handle that
-   * the account can pass to a tool as a picture, or a sentence with the reason of a failure.
-   */
-  save(name: string, picture: Picture, accountId: string): Promise<string>
-  /** The bytes of a picture that was saved for the caller, by its handle. Throws a GatewayError. */
-  read(handle: NamedAddress, call: Pick<CallContext, 'caller' | 'memory'>): Promise<Buffer>
-}
-
 type Limits = { uploadFilesMax: number; uploadBytesMax: number }
 
 /** Bytes of the key that seals handles. */
 export const uploadsKeyBytes = 32
+
+/** The folder in which pictures are saved. */
+export type Uploads = ReturnType<typeof createUploads>
 
 /**
  * Writes into this folder only: no symbolic link is followed, no existing file is replaced, and a
@@ -45,7 +35,7 @@ export function createUploads(
   path: string,
   limits: Limits,
   { key, monotonic }: { key: Buffer; monotonic: () => number },
-): Uploads {
+) {
   // The operator may configure a link; a link that replaces the folder later is refused.
   const folder = realpathSync(path)
   const saveWithinLimits = createLimitedSave(folder, limits, monotonic)
@@ -54,6 +44,7 @@ export function createUploads(
     if ((await realpath(folder)) !== folder) throw new Error('The folder was replaced by a link.')
   }
   return {
+    /** Throws `overloaded` if the folder cannot be written. */
     checkWritable: async () => {
       try {
         await checkPlace()
@@ -69,7 +60,11 @@ export function createUploads(
         )
       }
     },
-    save: async (name, picture, accountId) => {
+    /**
+     * Saves under a name that passed `checkFileName`. Returns a sentence with the path and with the handle that
+     * the account can pass to a tool as a picture, or a sentence with the reason of a failure.
+     */
+    save: async (name: string, picture: Picture, accountId: string) => {
       try {
         await checkPlace()
         const bytes = decodeBase64(picture.base64)
@@ -82,7 +77,11 @@ export function createUploads(
         return `Not saved: ${reasonOf(error)}`
       }
     },
-    read: async ({ address, param }, { caller, memory }) => {
+    /** The bytes of a picture that was saved for the caller, by its handle. Throws a GatewayError. */
+    read: async (
+      { address, param }: NamedAddress,
+      { caller, memory }: Pick<CallContext, 'caller' | 'memory'>,
+    ) => {
       await checkPlace()
       const file = await openSaved(folder, { handle: address, accountId: caller.accountId }, sealOf)
       if (file === undefined) throw notSaved(param)

@@ -12,12 +12,10 @@ import { createModeration } from './create-moderation.ts'
 import type { ThoughtSeal } from '../core/chat/sealed-thoughts.ts'
 import { compactResponse } from './responses/compact-response.ts'
 import { createResponse } from './responses/create-response.ts'
-import { countResponseTokens } from './responses/count-tokens.ts'
+import { countResponseTokens } from './responses/read-call.ts'
 import { quotePrice } from './quote-price.ts'
-import { listModels } from './list-models.ts'
-import { countMessageTokens } from './messages/count-tokens.ts'
-import { createMessage } from './messages/create-message.ts'
-import { retrieveModel } from './retrieve-model.ts'
+import { listModels, retrieveModel } from './list-models.ts'
+import { countMessageTokens, createMessage } from './messages/create-message.ts'
 import {
   cancelResponse,
   deleteResponse,

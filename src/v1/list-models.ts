@@ -2,7 +2,7 @@ import type { components } from '../../generated/types.ts'
 import { type Catalog, toModel } from '../core/model.ts'
 import type { RouteTable } from '../core/route.ts'
 import type { Operation } from '../http/operation.ts'
-import { modelPage, sendsVersion } from './messages/models.ts'
+import { messagesModel, modelPage, sendsVersion } from './messages/models.ts'
 
 type Schemas = components['schemas']
 type Options = { catalog: Catalog; routes: RouteTable }
@@ -33,5 +33,14 @@ export function listModels({ catalog, routes }: Options): Operation<'listModels'
     const forCodex = query.client_version === undefined ? {} : { models: [] }
     const json: Schemas['ModelList'] = { object: 'list', data: models.map(toModel), ...forCodex }
     return { status: 200, json, mayBeCoded: true }
+  }
+}
+
+/** GET /v1/models/{model} */
+export function retrieveModel({ catalog, routes }: Options): Operation<'retrieveModel'> {
+  return async ({ path, caller, request }) => {
+    const model = catalog.describe(await routes.model(path.model, caller))
+    const json = sendsVersion(request) ? messagesModel({ id: model.row.id, model }) : toModel(model)
+    return { status: 200, json }
   }
 }

@@ -21,31 +21,6 @@ import {
   noteClientUse,
 } from './registered-clients.ts'
 
-/**
- * The functions of oidc-provider's adapter. Ids are stored only as digests. `find` returns a `Client`
- * with the digest (`digestOf`) of its secret as `client_secret`.
- */
-export type ArtifactStore = {
-  /** Inserts or replaces an artifact by its id. Throws a StoreRefusal above the maximum. */
-  upsert(
-    kind: ArtifactKind,
-    id: string,
-    payload: ArtifactPayload,
-    expiresInSeconds?: number,
-  ): Promise<void>
-  /** Finds an unexpired artifact; it is `consumed` once it was used and its grace period has passed. */
-  find(kind: ArtifactKind, id: string): Promise<ArtifactPayload | undefined>
-  findByUid(kind: 'Session', uid: string): Promise<ArtifactPayload | undefined>
-  /** Uses a code or token. Throws a StoreRefusal `already_used`, for refresh tokens after a grace period. */
-  consume(kind: ArtifactKind, id: string): Promise<void>
-  /** Records that the tokens of a code were issued: from now on `find` returns the code as consumed. */
-  finishExchange(code: string): Promise<void>
-  destroy(kind: ArtifactKind, id: string): Promise<void>
-  isConnected(clientId: string, redirectHost: string): Promise<boolean>
-  /** Ends a connection and its tokens; every process refuses them within two seconds. */
-  revokeByGrantId(grantId: string): Promise<void>
-}
-
 export type ArtifactLimits = {
   oauthClientsMax: number
   oauthSignInsMax: number
@@ -66,8 +41,14 @@ const exchangeMs = 10_000
 /** The `consumed_at` of an exchanged code; in the past by the clock of any process. */
 const longAgo = 0
 
+/**
+ * The functions of oidc-provider's adapter. Ids are stored only as digests. `find` returns a `Client`
+ * with the digest (`digestOf`) of its secret as `client_secret`.
+ */
+export type ArtifactStore = ReturnType<typeof createArtifactStore>
+
 /** The store of oidc-provider's artifacts: of concurrent uses of one artifact the first succeeds. */
-export function createArtifactStore(options: Options): ArtifactStore {
+export function createArtifactStore(options: Options) {
   const { store, audit, announce, clock, limits } = options
   const { db } = store
   const clients = createRegisteredClients({ db, clock, limits })
@@ -84,7 +65,13 @@ export function createArtifactStore(options: Options): ArtifactStore {
     return artifactPayload(row, { ...(id === undefined ? {} : { id }), isUsed })
   }
   return {
-    upsert: async (kind, id, payload, expiresInSeconds = 0) => {
+    /** Inserts or replaces an artifact by its id. Throws a StoreRefusal above the maximum. */
+    upsert: async (
+      kind: ArtifactKind,
+      id: string,
+      payload: ArtifactPayload,
+      expiresInSeconds: number = 0,
+    ) => {
       if (kind === 'Client') return clients.register(payload)
       const now = clock()
       const row = artifactRow(kind, id, { payload, now, expiresAt: now + expiresInSeconds * 1000 })
@@ -92,30 +79,35 @@ export function createArtifactStore(options: Options): ArtifactStore {
       await signIns.take(tooManySignIns)
       if (!(await insert(db, row))) throw alreadyUsed()
     },
-    find: async (kind, id) => {
+    /** Finds an unexpired artifact; it is `consumed` once it was used and its grace period has passed. */
+    find: async (kind: ArtifactKind, id: string) => {
       if (kind === 'Client') return clients.find(id)
       const row = await findRow(db, clock(), { digest: artifactDigest(kind, id) })
       if (row === undefined) return undefined
       if (kind === 'Grant' && (await hasEnded(db, id, clock()))) return undefined
       return toPayload(row, id)
     },
-    findByUid: async (kind, uid) => {
+    findByUid: async (kind: 'Session', uid: string) => {
       const row = await findRow(db, clock(), { kind, uid })
       return row && toPayload(row)
     },
-    consume: async (kind, id) => {
+    /** Uses a code or token. Throws a StoreRefusal `already_used`, for refresh tokens after a grace period. */
+    consume: async (kind: ArtifactKind, id: string) => {
       const digest = artifactDigest(kind, id)
       if (!(await use(db, digest, { now: clock(), graceMs: graceMsOf(kind) }))) throw alreadyUsed()
     },
-    finishExchange: (code) => finishExchange(db, code),
-    destroy: async (kind, id) => {
+    /** Records that the tokens of a code were issued: from now on `find` returns the code as consumed. */
+    finishExchange: (code: string) => finishExchange(db, code),
+    destroy: async (kind: ArtifactKind, id: string) => {
       if (kind === 'Client') return clients.remove(id)
       const row = await remove(db, artifactDigest(kind, id))
       const keyId = row && isAccess(kind) ? row.grant_id : null
       if (keyId !== null) announce({ kind: 'keys_changed', keyIds: [keyId] })
     },
-    isConnected: (clientId, redirectHost) => isConnected(db, clientId, redirectHost),
-    revokeByGrantId: async (keyId) => {
+    isConnected: (clientId: string, redirectHost: string) =>
+      isConnected(db, clientId, redirectHost),
+    /** Ends a connection and its tokens; every process refuses them within two seconds. */
+    revokeByGrantId: async (keyId: string) => {
       // The actor in the audit log is the client's own connection.
       await endConnection({ db, audit, clock }, keyId, { id: keyId, address: null })
       announce({ kind: 'keys_changed', keyIds: [keyId] })

@@ -9,27 +9,19 @@ import { conditions, timeDimensions, type Calls } from './sums.ts'
 
 type Schemas = components['schemas']
 
-/** The head of an export, and its pages of rows, which are read when they are needed. */
-type Exported<Head, Row> = { head: Omit<Head, 'data' | 'rows'>; pages: AsyncIterable<Row[]> }
-
 export type RequestsRequest = Omit<ReportRequest, 'groupBy' | 'orderBy' | 'cursor'>
 export type GroupsRequest = Omit<ReportRequest, 'orderBy' | 'cursor'>
 
-export type UsageExports = {
-  /** All groups of a report. Throws a GatewayError, as its pages do. */
-  groups(request: GroupsRequest): Exported<Schemas['UsageExport'], Schemas['UsageGroup']>
-  /** All requests of a range. Throws a GatewayError, as its pages do. */
-  requests(request: RequestsRequest): Exported<Schemas['RequestExport'], Schemas['RequestRecord']>
-}
-
 /** Few enough rows that passing them between threads delays no call. */
 const pageRows = 200
+
+export type UsageExports = ReturnType<typeof createUsageExports>
 
 /**
  * Exports of any length in bounded memory. Each page is a separate query: a long read would keep SQLite
  * from checkpointing its write-ahead log.
  */
-export function createUsageExports({ reader, clock }: ReportOptions): UsageExports {
+export function createUsageExports({ reader, clock }: ReportOptions) {
   const begin = (request: RequestsRequest) => {
     const { accountId, mode, filter } = request
     const range = timeRange(request, clock())
@@ -37,7 +29,8 @@ export function createUsageExports({ reader, clock }: ReportOptions): UsageExpor
     return { calls, head: { account_id: accountId, mode, ...rangeText(range) } }
   }
   return {
-    groups: (request) => {
+    /** All groups of a report. Throws a GatewayError, as its pages do. */
+    groups: (request: GroupsRequest) => {
       const { calls, head } = begin(request)
       const group_by = [...request.groupBy]
       const range: ReportRequest = { ...request, orderBy: 'time' }
@@ -45,7 +38,8 @@ export function createUsageExports({ reader, clock }: ReportOptions): UsageExpor
       const file = { head: { object: 'usage_export' as const, ...head, group_by } }
       return { ...file, pages: counted(reader, calls, pages) }
     },
-    requests: (request) => {
+    /** All requests of a range. Throws a GatewayError, as its pages do. */
+    requests: (request: RequestsRequest) => {
       const { calls, head } = begin(request)
       const pages = pagesOf((cursor) =>
         requestsOf(reader.db, calls, { order: request.order, cursor }),

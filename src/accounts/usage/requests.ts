@@ -40,25 +40,22 @@ type FilterColumn =
   | 'error_code'
   | 'cache'
 
-export type Requests = {
-  list(filter: RequestFilter, page: PageRequest): Promise<Page<RequestRecord>>
-  /** One call of an account; throws `not_found` for any other id. */
-  find(accountId: string, id: string): Promise<RequestRecord>
-}
-
 /** The most rows searched for one page; the first, smaller search usually fills it. */
 const rowsSearched = [500, 10_000] as const
 
+export type Requests = ReturnType<typeof createRequests>
+
 /** Single calls in the ledger. */
-export function createRequests({ reader }: { reader: Reader }): Requests {
+export function createRequests({ reader }: { reader: Reader }) {
   const { db } = reader
   return {
-    list: async (filter, page) => {
+    list: async (filter: RequestFilter, page: PageRequest) => {
       const span = spanOf(filter, page)
       const end = reader.begin(filter.accountId)
       return pageIn(db, { span, filters: filtersOf(db, filter), limit: page.limit }).finally(end)
     },
-    find: async (accountId, id) => {
+    /** One call of an account; throws `not_found` for any other id. */
+    find: async (accountId: string, id: string) => {
       const row = await findRow(db, accountId, id)
       if (row !== undefined) return toRecord(row)
       const text = `There is no call '${id.slice(0, 100)}' in this account. Calls that were refused before a provider was asked are not recorded.`

@@ -21,13 +21,6 @@ export type Piece =
   /** Sources of the text, whose places are those in the whole text of the answer. */
   | { kind: 'citations'; citations: readonly Citation[] }
 
-/** Reads the chunks of an answer with one choice. */
-export type PieceReader = {
-  read(chunk: ChatChunk): void
-  /** Writes what is left. Returns the finish reason, if there was one. */
-  end(): string | undefined
-}
-
 type OpenCall = CallHead & { text: string }
 type TextPiece = Exclude<Piece, { kind: 'call' | 'input' }>
 type Waiting = TextPiece | OpenCall
@@ -39,15 +32,15 @@ const callLength = 256
 /** Memory is taken in steps. */
 const stepLength = 4096
 
+/** Reads the chunks of an answer with one choice. */
+export type PieceReader = ReturnType<typeof orderedPieces>
+
 /**
  * Writes the pieces of an answer for APIs in which an item ends before the next begins: what arrives before
  * a call is complete waits for the end of the answer. `memory` counts the texts, which these APIs repeat at the
  * end of an item. `read` throws a ProviderFailure for an answer without end.
  */
-export function orderedPieces(
-  memory: Pick<MemoryHold, 'takeMore'>,
-  write: (piece: Piece) => void,
-): PieceReader {
+export function orderedPieces(memory: Pick<MemoryHold, 'takeMore'>, write: (piece: Piece) => void) {
   const count = lengthCounter(memory)
   const calls = new Map<number, OpenCall>()
   const waiting: Waiting[] = []
@@ -91,7 +84,7 @@ export function orderedPieces(
     else begin(whole)
   }
   return {
-    read: ({ choices }) => {
+    read: ({ choices }: ChatChunk) => {
       const { delta = {}, finish_reason: reason } = choices?.[0] ?? {}
       finishReason = reason ?? finishReason
       const { reasoning_content: thought, content, refusal, annotations: citations } = delta
@@ -103,6 +96,7 @@ export function orderedPieces(
       if (refusal) say({ kind: 'refusal', text: refusal })
       for (const call of delta.tool_calls ?? []) readCall(call)
     },
+    /** Writes what is left. Returns the finish reason, if there was one. */
     end: () => {
       for (const piece of waiting) {
         if ('kind' in piece) write(piece)

@@ -206,7 +206,7 @@ export function copyEvents(
     complete: () => bytes <= Math.min(cacheBytesMax, bytesMax),
     sink: {
       onDrain: sink.onDrain,
-      write: (piece) => {
+      write: (piece: Buffer) => {
         bytes += piece.length
         if (bytes <= bytesMax) append(piece)
         return sink.write(piece)

@@ -9,18 +9,6 @@ type BackgroundPlace = {
   leave(): void
 }
 
-/** The calls of this process that go on after their answer, by the id of their response. */
-export type BackgroundCalls = {
-  /** Takes a place of an account. Throws `rate_limit_exceeded`. */
-  take(accountId: string): BackgroundPlace
-  /** Ends the call of a response, if this process runs it. */
-  cancel(responseId: string): void
-  /** Aborts all calls with a ProviderFailure. */
-  endAll(reason: Error): void
-  /** Reports an error that is no failure of a call. */
-  faulted(error: unknown): void
-}
-
 type Options = {
   /** Those of these responses that are in progress. */
   running: (responseIds: readonly string[]) => Promise<ReadonlySet<string>>
@@ -28,8 +16,11 @@ type Options = {
   limits: { backgroundCallsPerAccountMax: number; backgroundRecheckMs: number }
 }
 
+/** The calls of this process that go on after their answer, by the id of their response. */
+export type BackgroundCalls = ReturnType<typeof createBackgroundCalls>
+
 /** While a call runs, the responses of all calls are looked up together, since another process may end them. */
-export function createBackgroundCalls({ running, onFault, limits }: Options): BackgroundCalls {
+export function createBackgroundCalls({ running, onFault, limits }: Options) {
   const { backgroundCallsPerAccountMax: most, backgroundRecheckMs: recheckMs } = limits
   const places = new Map<string, number>()
   const calls = new Map<string, AbortController>()
@@ -44,7 +35,8 @@ export function createBackgroundCalls({ running, onFault, limits }: Options): Ba
   }
   const again = () => setTimeout(() => void look(), recheckMs).unref()
   return {
-    take: (accountId) => {
+    /** Takes a place of an account. Throws `rate_limit_exceeded`. */
+    take: (accountId: string): BackgroundPlace => {
       const taken = places.get(accountId) ?? 0
       if (taken >= most) throw tooMany(most)
       places.set(accountId, taken + 1)
@@ -63,10 +55,13 @@ export function createBackgroundCalls({ running, onFault, limits }: Options): Ba
         },
       }
     },
+    /** Ends the call of a response, if this process runs it. */
     cancel,
-    endAll: (reason) => {
+    /** Aborts all calls with a ProviderFailure. */
+    endAll: (reason: Error) => {
       for (const ending of calls.values()) ending.abort(reason)
     },
+    /** Reports an error that is no failure of a call. */
     faulted: onFault,
   }
 }

@@ -36,19 +36,14 @@ export class Ending extends AbortController {
 export const abandonedCallsPerKeyMax = 100
 
 /** Abandoned calls, whose callers disconnected, by the owner of the key's limits. */
-export type AbandonedCalls = {
-  /** Adds a call, which may then continue; returns false when its owner is at the limit. */
-  add(ending: Ending, ownerId: string): boolean
-  delete(ending: Ending, ownerId: string): void
-  /** Aborts all abandoned calls with a ProviderFailure. */
-  endAll(reason: Error): void
-}
+export type AbandonedCalls = ReturnType<typeof createAbandonedCalls>
 
 /** `onChange` receives each change of the number of abandoned calls. */
-export function createAbandonedCalls(onChange: (change: 1 | -1) => void): AbandonedCalls {
+export function createAbandonedCalls(onChange: (change: 1 | -1) => void) {
   const owners = new Map<string, Set<Ending>>()
   return {
-    add: (ending, ownerId) => {
+    /** Adds a call, which may then continue; returns false when its owner is at the limit. */
+    add: (ending: Ending, ownerId: string) => {
       const known = owners.get(ownerId) ?? new Set()
       if (known.has(ending)) return true
       if (known.size >= abandonedCallsPerKeyMax) return false
@@ -56,27 +51,23 @@ export function createAbandonedCalls(onChange: (change: 1 | -1) => void): Abando
       onChange(1)
       return true
     },
-    delete: (ending, ownerId) => {
+    delete: (ending: Ending, ownerId: string) => {
       const known = owners.get(ownerId)
       if (known?.delete(ending) !== true) return
       if (known.size === 0) owners.delete(ownerId)
       onChange(-1)
     },
-    endAll: (reason) => {
+    /** Aborts all abandoned calls with a ProviderFailure. */
+    endAll: (reason: Error) => {
       for (const known of owners.values()) for (const one of known) one.abort(reason)
     },
   }
 }
 
 /** Reference count of a resource, which is closed after its last user leaves. */
-export type ReferenceCount = {
-  enter(): void
-  leave(): void
-  /** Resolves with true when the count is 0, and with false after `timeoutMs`. */
-  emptied(timeoutMs: number): Promise<boolean>
-}
+export type ReferenceCount = ReturnType<typeof createReferenceCount>
 
-export function createReferenceCount(): ReferenceCount {
+export function createReferenceCount() {
   let count = 0
   let onEmpty: (() => void) | undefined
   return {
@@ -87,8 +78,9 @@ export function createReferenceCount(): ReferenceCount {
       count--
       if (count === 0) onEmpty?.()
     },
-    emptied: (timeoutMs) =>
-      new Promise((resolve) => {
+    /** Resolves with true when the count is 0, and with false after `timeoutMs`. */
+    emptied: (timeoutMs: number) =>
+      new Promise<boolean>((resolve) => {
         if (count === 0) return resolve(true)
         const late = setTimeout(resolve, timeoutMs, false)
         // The timer does not keep the process alive.

@@ -1,10 +1,10 @@
 import type { Gateway } from '../../core/gateway.ts'
 import type { ImageRequest } from '../../core/image/image.ts'
 import { prune } from '../../core/prune.ts'
-import { shapeOfRatio } from '../../core/image/ratio.ts'
 import { checkFileName, formatOf } from '../file-name.ts'
 import type { ToolHandler } from '../tool.ts'
 import type { Uploads } from '../uploads.ts'
+import { shapeOfRatio } from './generate-image.ts'
 import type { ShowPictures } from './results.ts'
 
 type Options = {

@@ -3,13 +3,6 @@ import type { Circuit } from '../../core/resilience/circuit.ts'
 import { cacheEntryBytesMax, type CachedAnswer } from '../../core/repeats/cached-answer.ts'
 import type { Seal } from './seal.ts'
 
-/** A cache outside of the process, which several processes share. */
-export type SharedCache = {
-  /** Never rejects. An error or a timeout counts as a miss. */
-  get(key: string): Promise<SharedCacheEntry | undefined>
-  /** Resolves with whether the answer was stored; never rejects. Undefined if no write was tried. */
-  set(key: string, answer: CachedAnswer, ttlMs: number): Promise<boolean> | undefined
-}
 type SharedCacheEntry = {
   answer: CachedAnswer
   /** The remaining lifetime by the clock of the cache: clocks of the processes may differ. */
@@ -52,11 +45,14 @@ type Options = {
 /** A head has at most a hundred warnings of a thousand characters each, besides the text of the answer. */
 const headBytesMax = 524_288
 
+/** A cache outside of the process, which several processes share. */
+export type SharedCache = ReturnType<typeof createSharedCache>
+
 /**
  * A shared cache through Keyv, which treats the values as opaque. If it is slow or fails, the result is a
  * miss and never an error for the client; the circuit breaker avoids a timeout for each call.
  */
-export function createSharedCache(options: Options): SharedCache {
+export function createSharedCache(options: Options) {
   const { namespace, circuit, limits, onOutcome } = options
   const keyv = new Keyv<SharedCacheEntry>({
     store: new KeyvBridgeAdapter(createBridge(options), { namespace }),
@@ -68,7 +64,8 @@ export function createSharedCache(options: Options): SharedCache {
   let writes = 0
   let writtenBytes = 0
   return {
-    get: async (key) => {
+    /** Never rejects. An error or a timeout counts as a miss. */
+    get: async (key: string) => {
       if (circuit.isOpen()) {
         onOutcome('passed')
         return undefined
@@ -76,7 +73,8 @@ export function createSharedCache(options: Options): SharedCache {
       circuit.began()
       return keyv.get(key)
     },
-    set: (key, answer, ttlMs) => {
+    /** Resolves with whether the answer was stored; never rejects. Undefined if no write was tried. */
+    set: (key: string, answer: CachedAnswer, ttlMs: number) => {
       const { bytes } = answer
       const { sharedCacheWritesMax: writesMax, sharedCacheWrittenBytesMax: bytesMax } = limits()
       const isTooMuch = writes >= writesMax || writtenBytes + bytes > bytesMax

@@ -8,12 +8,12 @@ import type { StreamedChat, StreamOutcome } from '../../core/chat/stream.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import { withNames } from '../../core/model.ts'
-import { noUsage } from '../../core/money/price.ts'
+import { noUsage, type Usage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { Answer } from '../../http/answer.ts'
 import { messageErrorBody } from '../../http/error-answer.ts'
 import { contextOf, type Operation, type OperationCall } from '../../http/operation.ts'
-import { receiptHeaders } from '../../http/receipt-headers.ts'
+import { costFields, countHeaders, receiptHeaders } from '../../http/receipt-headers.ts'
 import {
   blocksOf,
   messageWriter,
@@ -24,10 +24,9 @@ import {
 } from './events.ts'
 import { asTooLong } from './too-long.ts'
 import { nativeBody, readRequest } from './request.ts'
-import { messageUsage, tokenCounts } from './usage.ts'
 
 type Schemas = components['schemas']
-export type MessageOptions = { gateway: Gateway; sealOf: (accountId: string) => ThoughtSeal }
+type MessageOptions = { gateway: Gateway; sealOf: (accountId: string) => ThoughtSeal }
 
 /** POST /v1/messages */
 export function createMessage(options: MessageOptions): Operation<'createMessage'> {
@@ -110,6 +109,23 @@ export function readCall(call: Call, { gateway, sealOf }: MessageOptions): ReadC
 
 const forPictures = (id: string) =>
   `${id} makes pictures, for which Anthropic's API has no form. Use POST /v1/images/generations or POST /v1/chat/completions.`
+
+/** POST /v1/messages/count_tokens */
+export function countMessageTokens(options: MessageOptions): Operation<'countMessageTokens'> {
+  return async (call) => {
+    // A count needs no maximum, but a message does.
+    const body = { ...call.body, max_tokens: 1 }
+    const read = readCall({ ...call, body }, options)
+    try {
+      const count = await options.gateway.countInput(read, call)
+      const json: Schemas['MessageTokensCount'] = { input_tokens: count.tokens }
+      const headers = { 'request-id': call.requestId, ...countHeaders(count) }
+      return { status: 200, headers, json }
+    } catch (thrown) {
+      throw thrown instanceof GatewayError ? read.explain(thrown) : thrown
+    }
+  }
+}
 
 /** Clients that did not ask for thinking may expect the text in the first block. */
 function showsThinking(thinking: Schemas['CreateMessageRequest']['thinking']): boolean {
@@ -196,4 +212,24 @@ function textOf(events: readonly MessageEvent[]): string {
 
 function eventText(event: MessageEvent): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+}
+
+/** The usage of a message in Anthropic's form, with the cost fields of the chat API. */
+function messageUsage(usage: Usage, { cost }: Receipt): Schemas['MessageUsage'] {
+  return { ...tokenCounts(usage), ...costFields(cost) }
+}
+
+/** The counts in Anthropic's form. */
+function tokenCounts(usage: Usage): Schemas['MessageUsage'] {
+  const { inputTokens, outputTokens, cachedInputTokens: cached = 0 } = usage
+  const { cacheWriteTokens: written = 0, reasoningTokens = 0, webSearches = 0 } = usage
+  return {
+    // Anthropic's count excludes what was read from the cache or written to it.
+    input_tokens: Math.max(0, inputTokens - cached - written),
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: cached,
+    output_tokens: outputTokens,
+    output_tokens_details: { thinking_tokens: reasoningTokens },
+    ...(webSearches === 0 ? {} : { server_tool_use: { web_search_requests: webSearches } }),
+  }
 }

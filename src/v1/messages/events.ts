@@ -5,19 +5,12 @@ import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces } from '../../core/chat/ordered-pieces.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { jsonObject } from '../../core/any-json.ts'
-import { citationsOf, searchBlocks } from './search-blocks.ts'
 
 type Schemas = components['schemas']
 export type MessageEvent = Schemas['MessageStreamEvent']
 export type MessageStop = Schemas['MessageStop']
 type ExtraContent = Schemas['ToolCallExtraContent']
 
-/** Translates chunks to the events of a message, without its first and last two events. */
-export type MessageWriter = {
-  read(chunk: ChatChunk): MessageEvent[]
-  /** Closes the last block. Returns its events and the stop reason. */
-  finish(): { events: MessageEvent[]; stop: MessageStop }
-}
 type Options = {
   /** Whether the text of the reasoning is written. */
   showsThinking: boolean
@@ -28,7 +21,10 @@ type Options = {
   callId: (index: number) => string
 }
 
-export function messageWriter({ showsThinking, seal, memory, callId }: Options): MessageWriter {
+/** Translates chunks to the events of a message, without its first and last two events. */
+export type MessageWriter = ReturnType<typeof messageWriter>
+
+export function messageWriter({ showsThinking, seal, memory, callId }: Options) {
   const blocks = blockWriter(seal)
   let hasCalls = false
   let refusal = ''
@@ -61,10 +57,11 @@ export function messageWriter({ showsThinking, seal, memory, callId }: Options):
     }
   })
   return {
-    read: (chunk) => {
+    read: (chunk: ChatChunk) => {
       pieces.read(chunk)
       return blocks.take()
     },
+    /** Closes the last block. Returns its events and the stop reason. */
     finish: () => {
       const reason = pieces.end()
       blocks.close()
@@ -206,4 +203,47 @@ export function blocksOf(events: readonly MessageEvent[]): Schemas['MessageAnswe
 /** Arguments that are not an object are sent as Anthropic's clients send invalid JSON. */
 function inputOf(text: string): Record<string, unknown> {
   return text.trim() === '' ? {} : (jsonObject(text) ?? { INVALID_JSON: text })
+}
+
+/** The blocks of a search of a vendor with another API, whose data Anthropic cannot read. */
+function searchBlocks(
+  { id, query, sources, error }: Schemas['WebSearch'],
+  seal: Options['seal'],
+): {
+  use: Schemas['MessageServerToolUseBlock']
+  input: { query: string }
+  result: Schemas['MessageSearchedBlock']
+} {
+  const call = `srvtoolu_${id.replaceAll(/[^\w-]/g, '_')}`
+  const results = sources.map((source) => ({
+    type: 'web_search_result',
+    ...source,
+    encrypted_content: seal.close({}),
+    page_age: null,
+  }))
+  const failed = { type: 'web_search_tool_result_error', error_code: 'unavailable' }
+  const content = error === undefined ? results : failed
+  return {
+    use: { type: 'server_tool_use', id: call, name: 'web_search', input: {} },
+    input: { query },
+    result: { type: 'web_search_tool_result', tool_use_id: call, content },
+  }
+}
+
+/** Anthropic quotes at most so many characters. */
+const citedLengthMax = 150
+
+/** The citations in a block with the text `text`, which begins at `start` of the answer. */
+function citationsOf(
+  citations: readonly Schemas['WebCitation'][],
+  { text, start }: { text: string; start: number },
+  seal: Options['seal'],
+) {
+  return citations.flatMap(({ url_citation: { start_index, end_index, url, title } }) => {
+    const [from, to] = [start_index - start, end_index - start]
+    if (from < 0 || to > text.length) return []
+    const cited_text = text.slice(from, to).slice(0, citedLengthMax)
+    const type = 'web_search_result_location'
+    return [{ type, url, title, encrypted_index: seal.close({}), cited_text }]
+  })
 }

@@ -8,9 +8,14 @@ import { GatewayError } from '../../core/error.ts'
 import { prune } from '../../core/prune.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
 import { parameterName } from '../native-only.ts'
-import { readVendorTool, type VendorTool } from './client-tools.ts'
 import { readConversation, type Conversation } from './conversation.ts'
-import { limitedTools, readSearch, type ReadSearch } from './search.ts'
+import {
+  limitedTools,
+  readSearch,
+  type ReadSearch,
+  readVendorTool,
+  type VendorTool,
+} from './tools.ts'
 
 type Schemas = components['schemas']
 type MessageBody = Schemas['CreateMessageRequest']

@@ -9,37 +9,19 @@ import type { OperationCall } from '../../http/operation.ts'
 import { currentIn } from './compaction.ts'
 import type { InputItem } from './conversation.ts'
 import { itemPrefixes } from './item.ts'
-import type { ItemsRequest, ResponseRequest } from './request.ts'
+import type { ResponseRequest } from './request.ts'
 
 type ModelResponse = components['schemas']['ModelResponse']
 type Call = Pick<OperationCall<'createResponse'>, 'body' | 'caller' | 'memory' | 'texts'>
 
 /** A request with the items that it refers to. */
-export type History = {
-  /** The request with the whole conversation as `input`. */
-  body: ItemsRequest
-  /** Whether the response will be stored. */
-  stores: boolean
-  /** The caller's name for a parameter of `body`. */
-  nameOf: (param: string) => string
-  /**
-   * Stores a response that goes on in the background; its process ends it before `runsUntil`. Throws a
-   * GatewayError.
-   */
-  begin: (response: ModelResponse, runsUntil: number) => Promise<void>
-  /** Stores the response; resolves with the response to print when it is durable. Never rejects. */
-  store: (response: ModelResponse) => Promise<ModelResponse>
-}
+export type History = Awaited<ReturnType<typeof readHistory>>
 
 /**
  * Adds the previous response and the items that a request refers to (docs/behaviour.md#stored-responses).
  * Throws a GatewayError if one of them is missing.
  */
-export async function readHistory(
-  call: Call,
-  responses: StoredResponses,
-  clock: () => number,
-): Promise<History> {
+export async function readHistory(call: Call, responses: StoredResponses, clock: () => number) {
   const { body } = call
   const isOn = responses.isOn()
   if (!isOn) refuseStored(body)
@@ -50,21 +32,29 @@ export async function readHistory(
   const { put, end } = writer(call, { before, items, responses, clock })
   let isBegun = false
   return {
+    /** The request with the whole conversation as `input`. */
     body: { ...body, input: [...before, ...items] },
+    /** Whether the response will be stored. */
     stores,
-    nameOf: (param) => {
+    /** The caller's name for a parameter of `body`. */
+    nameOf: (param: string) => {
       const [, index = '', rest = ''] = /^input\[(\d+)\](.*)$/.exec(param) ?? []
       if (index === '') return param
       const place = Number(index) - before.length
       if (place < 0) return 'previous_response_id'
       return typeof body.input === 'string' ? 'input' : `input[${place}]${rest}`
     },
-    begin: async (response, runsUntil) => {
+    /**
+     * Stores a response that goes on in the background; its process ends it before `runsUntil`. Throws a
+     * GatewayError.
+     */
+    begin: async (response: ModelResponse, runsUntil: number) => {
       const outcome = await put(response, runsUntil)
       if (outcome !== 'stored') throw notBegun(outcome)
       isBegun = true
     },
-    store: async (response) => {
+    /** Stores the response; resolves with the response to print when it is durable. Never rejects. */
+    store: async (response: ModelResponse) => {
       if (!stores) return response
       if (isBegun) {
         if ((await end(response)) === 'too_large') await end(notStorable(response))

@@ -10,9 +10,8 @@ import { orderedId } from '../../core/ordered-id.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import { imageMaker, isAbandoned } from './image-maker.ts'
 import { checkImageTool, type CheckedTool } from './image-tool.ts'
-import type { Output } from './output.ts'
+import type { HostedCall, Output, Turn } from './output.ts'
 import { imageFunction, withoutImages, type ImageTool } from './tools.ts'
-import type { HostedCall, Turn } from './turn.ts'
 
 /** A model's answer that the output has read. */
 export type Reply = { usage: Usage; receipt: Receipt }

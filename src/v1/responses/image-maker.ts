@@ -9,12 +9,11 @@ import type { ExtractedTexts, ImageResult, Picture } from '../../core/image/imag
 import { pixelsText } from '../../core/image/size.ts'
 import type { ImageInputs } from '../../core/image/work.ts'
 import { jsonObject } from '../../core/any-json.ts'
-import { addUsage, noUsage, type Usage } from '../../core/money/price.ts'
+import { addUsage, noUsage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import { nameOnce, type CheckedTool, type Wish } from './image-tool.ts'
 import type { Place } from './item.ts'
-import type { MakeItem } from './output.ts'
-import type { HostedCall } from './turn.ts'
+import type { HostedCall, MakeItem } from './output.ts'
 
 /** The base64 as a string, in the JSON of an event, and as the bytes of this JSON. */
 const copies = 3
@@ -34,17 +33,7 @@ type Options = {
   flush: () => void
 }
 
-type ImageMaker = {
-  /** Makes the image of a call. Returns the result for the model. Throws a GatewayError that ends the response. */
-  run(call: HostedCall, add: (make: MakeItem) => Promise<void>): Promise<string>
-  /** How many calls may follow. */
-  left(): number
-  hasMade(): boolean
-  usage(): Usage
-  receipts: readonly Receipt[]
-}
-
-export function imageMaker(options: Options): ImageMaker {
+export function imageMaker(options: Options) {
   const { tool, gateway, contextOf, texts, callsMax, nameOf, flush } = options
   const receipts: Receipt[] = []
   let calls = 0
@@ -76,7 +65,8 @@ export function imageMaker(options: Options): ImageMaker {
     }
   }
   return {
-    run: async (call, add) => {
+    /** Makes the image of a call. Returns the result for the model. Throws a GatewayError that ends the response. */
+    run: async (call: HostedCall, add: (make: MakeItem) => Promise<void>) => {
       const words = readArguments(call)
       // Vendors refuse arguments that are not a JSON object.
       if (words === undefined) call.function.arguments = '{}'
@@ -96,6 +86,7 @@ export function imageMaker(options: Options): ImageMaker {
       for (const form of more) await add(async (place) => beginItem(wish, place).complete(form))
       return text
     },
+    /** How many calls may follow. */
     left: () => callsMax - calls,
     hasMade: () => latest !== undefined,
     usage: () => usage,

@@ -1,16 +1,32 @@
 import type { components } from '../../../generated/types.ts'
 import type { MemoryHold } from '../../bytes/memory-budget.ts'
-import type { NativeAnswer } from '../../core/chat/chat.ts'
+import type { ChatRequest, NativeAnswer } from '../../core/chat/chat.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces, type CallHead, type Piece } from '../../core/chat/ordered-pieces.ts'
 import { writeSummary } from './compaction.ts'
 import type { Emit, Open, OutputItem, Place } from './item.ts'
-import { openCall, openWrapped } from './open-call.ts'
+import { openCall, opening, openWrapped, writeSearch } from './open-item.ts'
 import type { Tools } from './tools.ts'
-import { annotationsOf, writeSearch, type Annotation } from './searches.ts'
-import { turnReader, type HostedCall, type Turn } from './turn.ts'
 
 type Schemas = components['schemas']
+
+/** A call of a tool that the gateway runs. */
+export type HostedCall = Extract<Schemas['ToolCall'], { type: 'function' }>
+
+/** The answer to one request of the model. */
+export type Turn = {
+  /** The answer with its calls of hosted tools only. */
+  message: Extract<ChatRequest['messages'][number], { role: 'assistant' }>
+  hosted: HostedCall[]
+  /** Whether the model called tools of the caller. */
+  callsOthers: boolean
+}
+
+type TurnState = {
+  turn: Turn
+  /** What follows the first hosted call, with the hosted calls. */
+  waiting: (Piece | HostedCall)[]
+}
 
 type Options = {
   /** Ends the ids of the items; unique for each response. */
@@ -31,20 +47,6 @@ type Options = {
 type Run = (call: HostedCall, add: (make: MakeItem) => Promise<void>) => Promise<void>
 export type MakeItem = (place: Place) => Promise<OutputItem>
 
-/** Collects the items of an answer from its chunks, and emits their events in OpenAI's order. */
-export type Output = {
-  read(chunk: ChatChunk): void
-  /**
-   * Ends the answer to one request of the model: runs its hosted calls, then emits what follows them.
-   * Undefined if the request has no hosted tool.
-   */
-  endTurn(run: Run): Promise<Turn | undefined>
-  /** Takes the answer of a vendor that has this API, instead of chunks. */
-  adopt(ended: Ended): void
-  /** Ends the last item. */
-  end(): Ended
-}
-
 /** A whole output, with what the vendor reports about it. */
 export type Ended = {
   items: OutputItem[]
@@ -53,7 +55,10 @@ export type Ended = {
   serviceTier: string | undefined
 }
 
-export function collectOutput(options: Options): Output {
+/** Collects the items of an answer from its chunks, and emits their events in OpenAI's order. */
+export type Output = ReturnType<typeof collectOutput>
+
+export function collectOutput(options: Options) {
   const { suffix, tools, compacts, seal, memory } = options
   let [model, serviceTier]: (string | undefined)[] = []
   let adopted: Ended | undefined
@@ -69,12 +74,16 @@ export function collectOutput(options: Options): Output {
   const take = turns === undefined ? said : (piece: Piece) => turns.read(piece) && write(piece)
   let pieces = orderedPieces(memory, take)
   return {
-    read: (chunk) => {
+    read: (chunk: ChatChunk) => {
       model = chunk.model ?? model
       serviceTier = chunk.service_tier ?? serviceTier
       pieces.read(chunk)
     },
-    endTurn: async (run) => {
+    /**
+     * Ends the answer to one request of the model: runs its hosted calls, then emits what follows them.
+     * Undefined if the request has no hosted tool.
+     */
+    endTurn: async (run: Run) => {
       finishReason = pieces.end()
       pieces = orderedPieces(memory, take)
       const ended = turns?.end()
@@ -89,7 +98,9 @@ export function collectOutput(options: Options): Output {
       restart()
       return turn
     },
-    adopt: (ended) => void (adopted = ended),
+    /** Takes the answer of a vendor that has this API, instead of chunks. */
+    adopt: (ended: Ended) => void (adopted = ended),
+    /** Ends the last item. */
     end: () => {
       if (adopted !== undefined) return adopted
       finishReason = pieces.end() ?? finishReason
@@ -169,85 +180,69 @@ export function nativeOutput(
   return { items, finishReason: finishReason ?? undefined, model, serviceTier }
 }
 
-function openReasoning({ index, suffix, emit }: Place): Open {
-  const id = `rs_${suffix}`
-  const at = { item_id: id, output_index: index, summary_index: 0 }
-  let text = ''
-  emit('response.output_item.added', {
-    output_index: index,
-    item: { id, type: 'reasoning', summary: [], encrypted_content: null },
-  })
+function nothingSaid(): TurnState {
   return {
-    kind: 'reasoning',
-    add: (delta) => {
-      if (text === '') {
-        emit('response.reasoning_summary_part.added', {
-          ...at,
-          part: { type: 'summary_text', text },
-        })
-      }
-      text += delta
-      emit('response.reasoning_summary_text.delta', { ...at, delta })
-    },
-    end: (_status, sealed) => {
-      const part = { type: 'summary_text' as const, text }
-      if (text !== '') {
-        emit('response.reasoning_summary_text.done', { ...at, text })
-        emit('response.reasoning_summary_part.done', { ...at, part })
-      }
-      const summary = text === '' ? [] : [part]
-      return { id, type: 'reasoning', summary, encrypted_content: sealed ?? null }
-    },
+    turn: { message: { role: 'assistant', content: null }, hosted: [], callsOthers: false },
+    waiting: [],
   }
 }
 
-/** A message with one part. */
-function openMessage(kind: 'text' | 'refusal', { index, suffix, emit }: Place): Open {
-  const id = `msg_${suffix}`
-  const at = { item_id: id, output_index: index, content_index: 0 }
-  const [event, more] =
-    kind === 'text'
-      ? (['response.output_text', { logprobs: [] }] as const)
-      : (['response.refusal', {}] as const)
-  const annotations: Annotation[] = []
-  const partOf = (text: string): Schemas['ResponseOutputPart'] =>
-    kind === 'text'
-      ? { type: 'output_text', text, annotations: [...annotations], logprobs: [] }
-      : { type: 'refusal', refusal: text }
-  let text = ''
-  const item = { id, type: 'message' as const, role: 'assistant' as const }
-  emit('response.output_item.added', {
-    output_index: index,
-    item: { ...item, status: 'in_progress', content: [] },
-  })
-  emit('response.content_part.added', { ...at, part: partOf('') })
+/** Keeps what a model says in a turn; pieces from its first hosted call on wait for the end of the turn. */
+function turnReader({ find }: Pick<Tools, 'find'>, suffix: string) {
+  let said = nothingSaid()
+  let called = 0
+  let open: HostedCall | undefined
+  let lost: CallHead['extra_content']
+
+  const wait = (piece: Piece): boolean => {
+    const { waiting } = said
+    if (waiting.length === 0) return true
+    waiting.push(piece)
+    return false
+  }
+  const readCall = (call: CallHead): boolean => {
+    const { id = `call_${suffix}_${called}`, name, extra_content: extra } = call
+    called += 1
+    open = undefined
+    if (find(name).isHosted !== true) {
+      said.turn.callsOthers = true
+      // The vendor needs its data again at the first call that is sent back.
+      const kept = lost === undefined ? call : { extra_content: lost, ...call }
+      lost = undefined
+      return wait({ kind: 'call', call: kept })
+    }
+    lost ??= extra
+    const data = extra === undefined ? {} : { extra_content: extra }
+    open = { id, type: 'function', function: { name, arguments: '' }, ...data }
+    said.turn.hosted.push(open)
+    said.waiting.push(open)
+    return false
+  }
   return {
-    kind,
-    add: (delta) => {
-      text += delta
-      emit(`${event}.delta`, { ...at, delta, ...more })
-    },
-    cite: (citations, start) => {
-      for (const annotation of annotationsOf(citations, start, text.length)) {
-        emit('response.output_text.annotation.added', {
-          ...at,
-          annotation_index: annotations.length,
-          annotation,
-        })
-        annotations.push(annotation)
+    /** Returns whether the piece can be written at once. */
+    read: (piece: Piece): boolean => {
+      if (piece.kind === 'call') return readCall(piece.call)
+      if (piece.kind === 'input' && open !== undefined) {
+        open.function.arguments += piece.text
+        return false
       }
+      const { message } = said.turn
+      const { content, reasoning_content: thought } = message
+      if (piece.kind === 'text') {
+        message.content = typeof content === 'string' ? content + piece.text : piece.text
+      } else if (piece.kind === 'reasoning') {
+        message.reasoning_content = (thought ?? '') + piece.text
+      }
+      return wait(piece)
     },
-    end: (status) => {
-      const part = partOf(text)
-      emit(`${event}.done`, { ...at, ...(kind === 'text' ? { text } : { refusal: text }), ...more })
-      emit('response.content_part.done', { ...at, part })
-      return { ...item, status, content: [part] }
+    end: (): TurnState => {
+      const ended = said
+      const { message, hosted } = ended.turn
+      if (hosted.length > 0) message.tool_calls = hosted
+      said = nothingSaid()
+      open = undefined
+      lost = undefined
+      return ended
     },
   }
-}
-
-const opening = {
-  reasoning: openReasoning,
-  text: (place: Place) => openMessage('text', place),
-  refusal: (place: Place) => openMessage('refusal', place),
 }

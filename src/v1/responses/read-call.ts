@@ -1,8 +1,11 @@
+import type { components } from '../../../generated/types.ts'
 import { languageModels, readTranslated, type ReadTranslated } from '../../core/chat/read-chat.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { withName } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import type { StoredResponses } from '../../core/stored-responses.ts'
+import type { Operation } from '../../http/operation.ts'
+import { countHeaders } from '../../http/receipt-headers.ts'
 import { readHistory, type History } from './history.ts'
 import { nativeBody, readRequest, type ReadRequest } from './request.ts'
 
@@ -45,6 +48,23 @@ export async function readCall(
   } as const
   const read = readTranslated(translated, { ...call, models }, native, gateway)
   return { ...read, history, tools, compacts }
+}
+
+/** POST /v1/responses/input_tokens */
+export function countResponseTokens(options: ReadOptions): Operation<'countResponseTokens'> {
+  return async (call) => {
+    const read = await readCall(call, options)
+    try {
+      const count = await options.gateway.countInput(read, call)
+      const json: components['schemas']['ResponseTokensCount'] = {
+        object: 'response.input_tokens',
+        input_tokens: count.tokens,
+      }
+      return { status: 200, headers: countHeaders(count), json }
+    } catch (thrown) {
+      throw withName(thrown, read.nameOf)
+    }
+  }
 }
 
 /** Reads a request with its history; errors and warnings name the parameters of the request itself. */

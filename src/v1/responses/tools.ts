@@ -10,6 +10,7 @@ type Schemas = components['schemas']
 type NamedTool = Schemas['ResponseNamedTool']
 type CustomTool = Schemas['ResponseCustomTool']
 type Tool = Schemas['ResponseTool']
+type ListedTool = NonNullable<ChatRequest['tools']>[number]
 
 /** A tool as the caller knows it; vendors get one name without a namespace. The gateway runs hosted tools. */
 export type ToolName = {
@@ -26,25 +27,6 @@ export type ImageTool = { settings: Schemas['ResponseImageTool']; param: string 
 
 /** The tool `web_search` of a request, and its parameter. */
 export type SearchTool = { settings: Schemas['ResponseWebSearchTool']; param: string }
-
-/** The tools of a request under the names that vendors get. */
-export type Tools = {
-  list: NonNullable<ChatRequest['tools']>
-  /** Why the tools cannot be translated, if they cannot. */
-  only(): OnlyNative | undefined
-  /** The tool that makes pictures, if the request has it. */
-  images(): ImageTool | undefined
-  /** The tool that searches the web, if the request has it and the vendor may search. */
-  search(): SearchTool | undefined
-  /** Adds the tools of a list, whose parameter is `param`. */
-  add(tools: readonly Tool[], param: string, namespace?: string): void
-  /** The vendor's name of a tool, which may be missing in the lists. */
-  nameOf(call: { name: string; namespace?: string }): string
-  /** The caller's name of a tool that the model called. */
-  find(name: string): ToolName
-  /** The parameter of the tool at `index` of `list`. */
-  paramOf(index: number): string
-}
 
 /** Codex adds the tool to every request, and usually forbids it to access the web. */
 const noSearch = 'The model has no search without access to the web.'
@@ -66,10 +48,13 @@ export type ToolOptions = {
   lost: Warning[]
 }
 
+/** The tools of a request under the names that vendors get. */
+export type Tools = ReturnType<typeof toolTable>
+
 /** Collects tools. Throws a GatewayError if a tool has the name `image_generation` beside the hosted one. */
-export function toolTable(options: ToolOptions): Tools {
+export function toolTable(options: ToolOptions) {
   const { takesCustom, editsImages, searchesOffline, warnings, lost } = options
-  const list: Tools['list'] = []
+  const list: ListedTool[] = []
   const params: string[] = []
   const known = new Map<string, ToolName>()
   const nameOf = vendorNames(known)
@@ -77,7 +62,7 @@ export function toolTable(options: ToolOptions): Tools {
   let images: ImageTool | undefined
   let search: SearchTool | undefined
   let only: OnlyNative | undefined
-  const push = (tool: Tools['list'][number], param: string) => {
+  const push = (tool: ListedTool, param: string) => {
     params.push(param)
     list.push(tool)
   }
@@ -113,7 +98,7 @@ export function toolTable(options: ToolOptions): Tools {
     known.set(tool.type, { name: tool.type, isCustom: false, ...prune({ client: other.client }) })
     push(other.function, param)
   }
-  const add: Tools['add'] = (tools, param, namespace) => {
+  const add = (tools: readonly Tool[], param: string, namespace?: string): void => {
     // `addOther` takes tools of unknown types.
     for (const [index, tool] of (tools as readonly Schemas['ResponseKnownTool'][]).entries()) {
       const path = `${param}[${index}]`
@@ -126,20 +111,22 @@ export function toolTable(options: ToolOptions): Tools {
   }
   return {
     list,
+    /** Why the tools cannot be translated, if they cannot. */
     only: () => only,
     images: () => images,
     search: () => search,
     nameOf,
-    find: (name) => known.get(name) ?? { name, isCustom: false },
-    paramOf: (index) => params[index] ?? 'tools',
+    /** The caller's name of a tool that the model called. */
+    find: (name: string) => known.get(name) ?? { name, isCustom: false },
+    paramOf: (index: number) => params[index] ?? 'tools',
     add,
   }
 }
 
-/** Gives the names for vendors; `known` has those that are in use. */
-function vendorNames(known: Map<string, ToolName>): Tools['nameOf'] {
+/** Gives the names for vendors, also of tools that are in no list; `known` has those that are in use. */
+function vendorNames(known: Map<string, ToolName>) {
   const names = new Map<string, string>()
-  return ({ name, namespace }) => {
+  return ({ name, namespace }: { name: string; namespace?: string }): string => {
     if (namespace === undefined) return name
     const full = `${namespace}__${name}`
     const given = names.get(full)
@@ -188,7 +175,7 @@ export const defaultImageModel = 'auto'
 function writeImageFunction(
   { action = 'auto', model = defaultImageModel }: ImageTool['settings'],
   editsImages: ToolOptions['editsImages'],
-): Tools['list'][number] {
+): ListedTool {
   const prompt = { type: 'string', description: 'The whole image in words.' }
   const description = '`edit` changes the last images of the conversation.'
   const choice = { type: 'string', enum: ['generate', 'edit'], description }
@@ -204,7 +191,7 @@ function writeImageFunction(
 const making = 'Makes an image and shows it to the user.'
 const editing = 'Changes the last images of the conversation, and shows the result to the user.'
 
-function writeTool(tool: NamedTool, name: string, takesCustom: boolean): Tools['list'][number] {
+function writeTool(tool: NamedTool, name: string, takesCustom: boolean): ListedTool {
   const { description } = tool
   if (tool.type === 'custom') {
     if (!takesCustom) return asFunction(tool, name)
@@ -223,7 +210,7 @@ function formatOf({ type, ...grammar }: Record<string, unknown>): Record<string,
 /** The argument of a custom tool that is sent as a function. */
 export const inputArgument = 'input'
 
-function asFunction({ description, format }: CustomTool, name: string): Tools['list'][number] {
+function asFunction({ description, format }: CustomTool, name: string): ListedTool {
   const definition = format?.['definition']
   const grammar =
     typeof definition === 'string'
