@@ -20,6 +20,7 @@ describe(`a server that is killed ${rounds} times under load`, () => {
   let dataDir: string
   let cut = 0
   before(async function () {
+    this.timeout(600_000)
     folder = makeFolder()
     dataDir = join(folder.path, 'data')
     let key: string | undefined
