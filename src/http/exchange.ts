@@ -116,7 +116,7 @@ export function createExchange(
   }
 }
 
-/** An exchange under way; it keeps a slot of the concurrent requests until its end and that of its response. */
+/** A running exchange; it holds a slot of the concurrent requests until its response is closed. */
 type Running = {
   context: ExchangeContext
   slots: { taken: number }
@@ -198,7 +198,7 @@ function passToRouter(running: Running, options: ExchangeOptions): void {
   const isAnswered = isTaken || context.status !== 404 || context.body != null
   if (!isAnswered) {
     const methods = methodsOf(context)
-    // A route that supports the method but answered nothing means not found.
+    // No answer of a route that supports the method: the object does not exist.
     options.refuse(req, methods.includes(req.method ?? '') ? [] : methods)
   }
   if (running.isClosed) end(running, options)

@@ -21,9 +21,9 @@ export type NativeRequest = {
   headers: Readonly<Record<string, string>>
   /** Reads and writes the vendor's data of the account. */
   seal: ThoughtSeal
-  /** What is lost when the request is translated. */
+  /** Warnings about members that a translation loses. */
   lost: readonly Warning[]
-  /** Whether a request that the vendor refuses verbatim is translated and sent again. */
+  /** Whether a verbatim request that the vendor refuses is translated and sent again. */
   isTranslatable: boolean
   /** Absent for a request that can be translated. */
   only?: OnlyNative | undefined

@@ -47,7 +47,7 @@ const tokensPerPicture = 1600
 const base64PerDocumentToken = 16
 const tokensPerDocument = 3000
 
-/** Estimated input tokens of a request, for callers who ask for them: rather too many than too few. */
+/** Estimated input tokens of a request for its count; usually too many. */
 export function estimateInput({ messages, tools, response_format: format }: ChatRequest): number {
   let bytes = 0
   let tokens = messages.length * tokensPerMessage

@@ -20,7 +20,7 @@ export const notFetched =
   'Documents are not fetched from URLs. Download the document and send it in base64: as a data URL in ' +
   '`file_data`, or in the Messages API as a `source` of the type `base64`.'
 
-/** The member of a document that is a URL; undefined if none is. */
+/** The name of the member of a document that is a URL, if one is. */
 export function addressIn(file: Extract<Medium, { type: 'file' }>['file']) {
   return (['file_data', 'file_id'] as const).find((name) => address.test(file[name] ?? ''))
 }

@@ -135,7 +135,7 @@ function conversation({ models, ...inputs }: ChatInputs, parts: ChatParts, stric
     checkRequest: () => checkConversation(request),
     prompt: () => lastUserText(request),
     demand: { images: 0, tokens: () => tokenDemand(request) },
-    // What is found changes.
+    // The pages that a search finds change.
     isNeverCached: request.web_search_options != null,
     check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
     read: (call: Call) =>

@@ -171,7 +171,7 @@ function callOf(call: ToolCall, index: number, place: Place): Part[] {
   return [part]
 }
 
-/** What is in neither alphabet of base64; proto3 JSON accepts both, with and without padding. */
+/** Characters of neither alphabet of base64; proto3 JSON accepts both, with and without padding. */
 const notBase64 = /[^\w+/-]/
 
 /** The signature of a call; undefined if another provider made it, which the vendor refuses, or if it is malformed. */

@@ -227,7 +227,7 @@ function isNamed({ name, text, hasArguments }: Call, tools: Tools): boolean {
   return names.includes(name) && names.every((one) => one === name || !one.startsWith(name))
 }
 
-/** What is missing of a call at the end of a stream; some servers add an empty call, which is left out. */
+/** The missing members of a call at the end of a stream; some servers add an empty call, which is left out. */
 function finalPieces(call: Call, start: (call: Call) => CallPiece): CallPiece[] {
   const { index, name, hasArguments, isCustom } = call
   if (index === undefined) {

@@ -49,7 +49,7 @@ export const exportedTables: ReadonlyMap<string, ExportPlan> = new Map(
 
 type StoredValue = string | number | null | Uint8Array
 
-/** Converts a value to JSON. Bytes become an object with `base64`, which tells them from texts. */
+/** Converts a value to JSON. Bytes become an object with `base64`, which distinguishes them from texts. */
 export function encodeValue(value: unknown): unknown {
   return value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value
 }

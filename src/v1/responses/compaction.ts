@@ -90,7 +90,7 @@ export function readCompaction(
   const { providerId, content: text } = found
   if (providerId === null) return { text }
   const message = `The provider '${providerId}' made this compaction, and no other can read it. Continue with the model that made it, or send the items that it replaced.`
-  // The length is all that is used of the content: for limits and reservations.
+  // Limits and reservations use only the length of the content.
   return { text, only: { providerId, problem: { param, message } } }
 }
 

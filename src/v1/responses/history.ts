@@ -132,7 +132,7 @@ function notBegun(outcome: keyof typeof reasons): GatewayError {
   return new GatewayError('request_too_large', text, { param: 'background' })
 }
 
-/** What is left of a response in the background that is larger than what can be stored. */
+/** The rest of a response in the background that is too large to be stored. */
 function notStorable(response: ModelResponse): ModelResponse {
   const error = { code: 'server_error', message: `${reasons.too_large} Leave out \`background\`.` }
   return { ...response, status: 'failed', completed_at: null, output: [], error }

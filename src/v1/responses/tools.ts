@@ -44,7 +44,7 @@ export type ToolOptions = {
   /** Whether the vendor of the model searches without access to the web. */
   searchesOffline: boolean
   warnings: Warning[]
-  /** What is lost when the request is translated. */
+  /** Warnings about members that a translation loses. */
   lost: Warning[]
 }
 
