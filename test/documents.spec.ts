@@ -64,6 +64,7 @@ describe('the examples in comments', () => {
 
 describe('the page on the architecture', () => {
   const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+  const [, types = ''] = /```ts\n([\s\S]*?)```/.exec(page)!
   const [, tree = ''] = /## The life of a request\n[\s\S]*?```\n([\s\S]*?)```/.exec(page)!
 
   it('walks through files that exist', () => {
@@ -86,6 +87,18 @@ describe('the page on the architecture', () => {
       return !own.includes(exit) && `${new GatewayError(code, '').status} ${code}` !== exit
     })
     expect(exits.length).to.be.greaterThan(40)
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('shows the types of the code', () => {
+    const shown = types.split(/^\/\/ /m).slice(1)
+    const wrong = shown.flatMap((type) => {
+      const [name = '', ...lines] = type.trimEnd().split('\n')
+      const text = readFileSync(join(root, 'src', name.slice(0, name.indexOf(':'))), 'utf8')
+      const known = new Set(text.split('\n').map((line) => line.replace(/^export /, '')))
+      return lines.filter((line) => line !== '  …' && !known.has(line))
+    })
+    expect(shown).to.have.length(6)
     expect(wrong).to.deep.equal([])
   })
 })
