@@ -121,11 +121,6 @@ function assertTheirs({ accountId, isOperator }: Administrator, id: string): voi
   if (!isOperator && id !== accountId) throw noAccount('id')
 }
 
-function forOperators(param: string): GatewayError {
-  const text = `Only operators of the gateway may change '${param}' of an account. Ask an operator, or use an admin key of the first account.`
-  return new GatewayError('insufficient_scope', text, { param })
-}
-
 /** The same error for a missing account and for one that the caller may not see. */
 function noAccount(param: string): GatewayError {
   const text = 'There is no such account. GET /api/accounts lists yours.'
@@ -141,7 +136,8 @@ function update(
   const { name } = change
   const reserved = (['limits', 'budget'] as const).find((member) => change[member] !== undefined)
   if (reserved !== undefined && !by.isOperator) {
-    throw forOperators(reserved)
+    const text = `Only operators of the gateway may change '${reserved}' of an account. Ask an operator, or use an admin key of the first account.`
+    throw new GatewayError('insufficient_scope', text, { param: reserved })
   }
   const columns = { ...(name === undefined ? {} : { name }), ...allowanceColumns(change) }
   return store.db.transaction().execute(async (transaction) => {

@@ -23,7 +23,8 @@ export function createActivities({ reader: { db }, clock }: Options): Activities
   return async (accounts) => {
     const now = clock()
     const ids = accounts.map(({ id }) => id)
-    const since = monthOf(now)
+    const date = new Date(now)
+    const since = Date.UTC(date.getUTCFullYear(), date.getUTCMonth())
     const [calls, members, keys] = await Promise.all([
       callsOf(db, ids, since),
       membersOf(db, ids),
@@ -38,11 +39,6 @@ export function createActivities({ reader: { db }, clock }: Options): Activities
       keys: keys.get(id) ?? 0,
     }))
   }
-}
-
-function monthOf(now: number): number {
-  const date = new Date(now)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth())
 }
 
 type Sums = { account_id: string; calls: number; failed_calls: number; cost: string }

@@ -52,10 +52,11 @@ export function sweepReservations(options: Options): Sweep {
       (one) => !budgets.reserved.has(one.request_id) && one.expires_at <= now - clocksDifferMaxMs,
     )
     if (own.length > 0) {
+      const ids = own.map((one) => one.request_id)
       await store.db
         .updateTable('reservations')
         .set({ expires_at: now + 2 * intervalMs })
-        .where('request_id', 'in', among(store.db, own))
+        .where('request_id', 'in', listed(store.db, ids))
         .execute()
     }
     const abandoned = others.filter((one) => seen.get(one.request_id) === one.expires_at)
@@ -127,11 +128,4 @@ function chargeOf(db: Kysely<Tables>, reservation: Tables['reservations']): Stor
     .where('request_id', '=', id)
     .where('expires_at', '=', expiresAt)
   return [row.compile(db), end.compile()]
-}
-
-function among(db: Kysely<Tables>, reservations: readonly Tables['reservations'][]) {
-  return listed(
-    db,
-    reservations.map((one) => one.request_id),
-  )
 }

@@ -87,7 +87,11 @@ export function createSignUps(options: Options) {
     ) => {
       const { id: personId, csrfToken } = caller.person
       const { email } = await invitationOf(token, origin)
-      if ((await people.retrieve(personId)).email !== email) throw otherEmail()
+      if ((await people.retrieve(personId)).email !== email) {
+        const text =
+          'This invitation is for a different e-mail than yours. Sign out, or sign in with the invited e-mail.'
+        throw new GatewayError('invalid_value', text, { param: 'token' })
+      }
       await db.transaction().execute(async (transaction) => {
         const invitation = await useInvitation(transaction, token, clock())
         await add(transaction, invitation, { personId, by, options })
@@ -173,10 +177,4 @@ async function signUp(
 function missing(param: 'name' | 'password'): GatewayError {
   const text = `'${param}' is missing. Send it, or sign in with the invited e-mail first.`
   return new GatewayError('missing_required_parameter', text, { param })
-}
-
-function otherEmail(): GatewayError {
-  const text =
-    'This invitation is for a different e-mail than yours. Sign out, or sign in with the invited e-mail.'
-  return new GatewayError('invalid_value', text, { param: 'token' })
 }

@@ -109,7 +109,7 @@ export function leftOf({ budget, spent, reserved }: Spending): number {
 /** A budget state in the contract's form. */
 export function stateOf(spending: Spending): BudgetState {
   const { ownerId, budget, spent, reserved, window } = spending
-  const renewal = renewalOf(window)
+  const renewal = window.endsAt === endOfTime ? null : window.endsAt
   return {
     owner_id: ownerId,
     amount: moneyOf(budget.nanoUsd),
@@ -143,9 +143,4 @@ export function windowAt(period: SpendingLimit['period'], at: number): BudgetWin
     case 'total':
       return { startsAt: 0, endsAt: endOfTime }
   }
-}
-
-/** When a budget renews, Unix time in milliseconds; null for never. */
-function renewalOf({ endsAt }: BudgetWindow): number | null {
-  return endsAt === endOfTime ? null : endsAt
 }

@@ -94,12 +94,12 @@ export function createStoredResponses(options: Options): ResponseStore {
       await removeResponses(store, () => excessResponses(db, accountId, bytesMax)).catch(onSwept)
   }
   /** Writes a row, and then removes others if the account has no space. Never rejects. */
-  const written = async <Other>(
+  const written = async <Other extends string>(
     write: () => Promise<SealedRow | Other>,
   ): Promise<'stored' | 'failed' | Other> => {
     try {
       const row = await write()
-      if (!isRow(row)) return row
+      if (typeof row !== 'object') return row
       await bound(row.account_id, row.size_bytes)
       return 'stored'
     } catch (error) {
@@ -128,10 +128,6 @@ export function createStoredResponses(options: Options): ResponseStore {
 }
 
 type Putting = { caller: Owner; stored: StoredResponse; memory: MemoryHold }
-
-function isRow(value: unknown): value is SealedRow {
-  return typeof value === 'object'
-}
 
 /** Stores a response. */
 async function put(options: Options, putting: Putting): Promise<SealedRow | 'too_large'> {

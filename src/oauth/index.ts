@@ -131,7 +131,11 @@ export function createOAuthServer(options: Options): OAuthServer {
       },
       registerClient: async (call) => {
         await assertPresentedKey(call.request, options.identify)
-        if (!rules.registration) throw closed()
+        if (!rules.registration) {
+          const text =
+            'Client registration is disabled. Ask the operator of the gateway for a client.'
+          throw new GatewayError('not_found', text)
+        }
         const metadataOf = clientMetadata(parseBody(call.body))
         await options.countRegistration(originOf(call.addressOf(call.request)))
         const text = JSON.stringify(metadataOf)
@@ -233,9 +237,4 @@ function form(text: string): NonNullable<OidcRequest['body']> {
 function queryOf({ url = '' }: IncomingMessage): string {
   const start = url.indexOf('?')
   return start < 0 ? '' : url.slice(start + 1)
-}
-
-function closed(): GatewayError {
-  const text = 'Client registration is disabled. Ask the operator of the gateway for a client.'
-  return new GatewayError('not_found', text)
 }

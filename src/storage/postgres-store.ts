@@ -72,7 +72,10 @@ export async function openPostgresStore({
     // PostgreSQL checks its own files.
     check: async () => undefined,
     look: async () => {
-      if (await retryAfterDisconnect(() => readOnly(db))) throw notWritable()
+      if (await retryAfterDisconnect(() => readOnly(db)))
+        throw new StoreError('PostgreSQL is read-only', undefined, {
+          remedy: 'Set DATABASE_URL to the primary server.',
+        })
     },
     close: async () => {
       await reader.close()
@@ -127,12 +130,6 @@ async function describe(
   const writing = (await readOnly(db)) ? 'read-only' : 'writable'
   const server = `PostgreSQL ${version}, database ${database} on ${host}:${port}`
   return `${server}, for keys, people, the ledger, budgets and answers of idempotency keys; ${migrations} migrations, ${writing}`
-}
-
-function notWritable(): StoreError {
-  return new StoreError('PostgreSQL is read-only', undefined, {
-    remedy: 'Set DATABASE_URL to the primary server.',
-  })
 }
 
 type Starting = { place: PostgresPlace; limits: PostgresLimits; notice: Notice }

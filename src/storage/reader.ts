@@ -31,8 +31,12 @@ export function createTurns(
   const underWay = new Map<string, number>()
   return (accountId) => {
     const own = underWay.get(accountId) ?? 0
-    if (own >= perAccountMax) throw ownBusy(own)
-    if (waiting() >= waitingMax) throw busy()
+    if (own >= perAccountMax)
+      throw busy(
+        `${own} reports and exports of this account are in progress. Wait until one has ended.`,
+      )
+    if (waiting() >= waitingMax)
+      throw busy('Too many reports are in progress. Try again in a moment.')
     underWay.set(accountId, own + 1)
     return () => {
       const left = underWay.get(accountId)! - 1
@@ -45,26 +49,15 @@ export function createTurns(
 /** Converts timeouts and an unavailable reader to GatewayErrors; returns other errors unchanged. */
 export function readingFailure(cause: unknown, timeoutMs: number): unknown {
   if (!(cause instanceof StoreError) || cause.concernsStatement) return cause
-  return cause.isLate ? tooLong(timeoutMs, cause) : absent(cause)
-}
-
-function busy(): GatewayError {
-  const text = 'Too many reports are in progress. Try again in a moment.'
-  return new GatewayError('overloaded', text, { retryAfterSeconds: 1 })
-}
-
-function ownBusy(count: number): GatewayError {
-  const text = `${count} reports and exports of this account are in progress. Wait until one has ended.`
-  return new GatewayError('overloaded', text, { retryAfterSeconds: 1 })
-}
-
-/** The error while the reader is unavailable, as after a query that took too long. */
-function absent(cause: StoreError): GatewayError {
+  if (cause.isLate) {
+    const text = `The report took longer than ${timeoutMs} ms. Request a shorter range.`
+    return new GatewayError('overloaded', text, { cause })
+  }
+  // The reader starts again after a query that took too long.
   const text = 'Reports are unavailable at the moment. Try again in a moment.'
   return new GatewayError('overloaded', text, { retryAfterSeconds: 2, cause })
 }
 
-function tooLong(timeoutMs: number, cause: unknown): GatewayError {
-  const text = `The report took longer than ${timeoutMs} ms. Request a shorter range.`
-  return new GatewayError('overloaded', text, { cause })
+function busy(text: string): GatewayError {
+  return new GatewayError('overloaded', text, { retryAfterSeconds: 1 })
 }

@@ -73,7 +73,8 @@ async function openFiles(
   await begun.catch(async (error: unknown) => {
     // Ends the store's thread, which would keep the process alive.
     await db.destroy().catch(() => undefined)
-    throw withRemedy(error, path)
+    const needsRemedy = error instanceof StoreError && !(error instanceof OtherVersion)
+    throw needsRemedy ? cannotOpen(path, error) : error
   })
   // Set after the migrations, which may take long for a large store.
   ready(limits.storeAnswerTimeoutMs)
@@ -105,11 +106,6 @@ async function openFiles(
       await db.destroy()
     },
   }
-}
-
-function withRemedy(error: unknown, path: string): unknown {
-  const needsRemedy = error instanceof StoreError && !(error instanceof OtherVersion)
-  return needsRemedy ? cannotOpen(path, error) : error
 }
 
 /**

@@ -49,7 +49,8 @@ export async function readAccessToken(
   if (expiresAt <= now) throw expiredToken()
   // `artifactRow` writes this column as an object.
   const { aud, scope } = JSON.parse(row.payload) as { aud?: unknown; scope?: unknown }
-  if (![aud].flat().includes(audience)) throw otherAudience(audience)
+  if (![aud].flat().includes(audience))
+    throw invalidToken(`The access token was not issued for ${audience}.`)
   const mayInfer = typeof scope === 'string' && scope.split(' ').includes(needed)
   return { keyId, expiresAt, mayInfer }
 }
@@ -62,10 +63,6 @@ export function expiredToken(): GatewayError {
 /** The error for the token of an ended connection. */
 export function connectionOver(): GatewayError {
   return invalidToken('The connection of this access token has ended.')
-}
-
-function otherAudience(audience: string): GatewayError {
-  return invalidToken(`The access token was not issued for ${audience}.`)
 }
 
 const remedy = `Get a new one from POST /oauth/token with the refresh token or the client secret, or connect the client again. ${keyRemedy}`

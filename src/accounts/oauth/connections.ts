@@ -133,7 +133,11 @@ async function copiedFrom(
   if (ended !== undefined || key === undefined) throw ended
   if (key.account_id !== accountId) throw notTheirs()
   const shared = sharedWith(key)
-  if (shared.scopes === '[]') throw mayNotInfer()
+  if (shared.scopes === '[]') {
+    const text =
+      "The API key may not call models. Sign in with a key that has the scope 'inference'."
+    throw new GatewayError('insufficient_scope', text)
+  }
   return { ...shared, created_by: key.created_by, bound_to: key.id }
 }
 
@@ -191,9 +195,4 @@ function rowOf({ accountId, client }: Consent, name: string, now: number): ApiKe
 function notTheirs(): GatewayError {
   const text = 'You are not a member of this account. Choose one of your accounts.'
   return new GatewayError('not_found', text, { param: 'account_id' })
-}
-
-function mayNotInfer(): GatewayError {
-  const text = "The API key may not call models. Sign in with a key that has the scope 'inference'."
-  return new GatewayError('insufficient_scope', text)
 }

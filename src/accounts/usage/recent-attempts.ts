@@ -52,7 +52,8 @@ async function read(db: Kysely<Tables>, now: number): Promise<RecentAttempts> {
   const accounts = await accountsSince(db, range.from)
   const share = Math.floor(callsMax / Math.max(accounts.length, 1))
   const rows = accounts.length === 0 ? [] : await latestCalls(db, { ...range, accounts, share })
-  const most = Math.max(0, ...countsOf(rows).values())
+  const byAccount = Map.groupBy(rows, ({ account_id: id }) => id)
+  const most = Math.max(0, ...[...byAccount.values()].map(({ length }) => length))
   const live = rows.filter(({ mode }) => mode === 'live')
   const isWhole = accounts.length < accountsMax && most < share
   return {
@@ -90,12 +91,6 @@ async function latestCalls(
   )
   const { rows } = await sql<Row>`${sql.join(parts, sql` union all `)}`.execute(db)
   return rows
-}
-
-function countsOf(rows: readonly Row[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const { account_id: id } of rows) counts.set(id, (counts.get(id) ?? 0) + 1)
-  return counts
 }
 
 function timedAttempts({ at, attempts }: Row): TimedAttempt[] {

@@ -80,7 +80,9 @@ function addRows(path: string, rows: readonly JournalRow[]) {
       try {
         added.journaledRows += Number(database.prepare(sql).run(...Object.values(row)).changes)
       } catch (error) {
-        if (!isOfRow(toStoreError(error))) throw error
+        const { concernsRow, concernsStatement } = toStoreError(error)
+        // The row is invalid, or of a table or column that this store lacks.
+        if (!concernsRow && !concernsStatement) throw error
         added.refusedRows++
       }
     }
@@ -88,11 +90,6 @@ function addRows(path: string, rows: readonly JournalRow[]) {
   } finally {
     database.close()
   }
-}
-
-/** Whether the row is invalid, or belongs to a table or column that this store lacks. */
-function isOfRow(error: StoreError): boolean {
-  return error.concernsRow || error.concernsStatement
 }
 
 /** The restored content, and the folder that now holds the replaced store. */

@@ -23,7 +23,11 @@ export async function migrateFolder(dataDir: string, dryRun: boolean): Promise<M
   const folder = dryRun ? mkdtempSync(join(dataDir, 'trial-')) : undefined
   try {
     const before = checkStoreFile(path, path)
-    const tried = folder === undefined ? path : copyInto(folder, path)
+    const tried = folder === undefined ? path : storePath(folder)
+    if (folder !== undefined) {
+      makeFile(tried)
+      copyStore(path, tried)
+    }
     const runs = await migrateFile(tried)
     const after = checkStoreFile(tried, 'The migrated store')
     if (after.calls !== before.calls || after.costNanoUsd !== before.costNanoUsd)
@@ -39,13 +43,6 @@ export async function migrateFolder(dataDir: string, dryRun: boolean): Promise<M
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
     lock.release()
   }
-}
-
-function copyInto(folder: string, from: string): string {
-  const path = storePath(folder)
-  makeFile(path)
-  copyStore(from, path)
-  return path
 }
 
 const busyTimeoutMs = 5000
