@@ -54,7 +54,7 @@ ${content}
 /** The fields of a submitted form; each occurs once. */
 export type FormBody = ReadonlyMap<string, string>
 
-/** Parses a form; the router limits its size (`oauth_request_bytes_max`). Throws `invalid_value`. */
+/** Parses a form; the router limits its size. Throws `invalid_value`. */
 export function readFormBody(body: Buffer): FormBody {
   const fields = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(body.toString('utf8'))) {
