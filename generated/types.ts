@@ -15447,7 +15447,7 @@ export interface operations {
                      *       "applied_at": "2026-11-22T12:00:00.000Z",
                      *       "changed": [
                      *         "routes",
-                     *         "limits.tries_max"
+                     *         "limits.route_tries_max"
                      *       ],
                      *       "needs_restart": [
                      *         "port"
