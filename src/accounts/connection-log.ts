@@ -243,12 +243,10 @@ async function removeExcess(db: Kysely<Tables>, { keyIds, accountIds }: Touched)
   await keepLatest(db, attempts, withoutAccount, unknownAttemptsMax)
 }
 
-type Kind = { table: string; time: string; owner: string }
-
 /** Keeps the latest `max` rows of each owner among the selected rows, and deletes the others. */
 async function keepLatest(
   db: Kysely<Tables>,
-  { table, time, owner }: Kind,
+  { table, time, owner }: { table: string; time: string; owner: string },
   among: RawBuilder<unknown>,
   max: number,
 ): Promise<void> {

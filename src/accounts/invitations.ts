@@ -135,12 +135,10 @@ async function assertBelowMaximum(
   throw new GatewayError('too_many_invitations', text)
 }
 
-type By = { caller: Caller; actor: Actor; audit: Options['audit'] }
-
 async function withdraw(
   transaction: Transaction<Tables>,
   { id, account_id, email, role }: InvitationsTable,
-  { caller, actor, audit }: By,
+  { caller, actor, audit }: { caller: Caller; actor: Actor; audit: Options['audit'] },
 ): Promise<void> {
   assertMayChange(caller, role)
   await transaction.deleteFrom('invitations').where('id', '=', id).execute()

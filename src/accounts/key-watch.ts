@@ -108,15 +108,13 @@ async function sessionsOf(db: Kysely<Tables>, ids: readonly string[]) {
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-type Place = { open: Open; index: number }
-
 /**
  * The running exchanges, unordered. A Set would retain removed entries until a full garbage collection:
  * each outgrown table of a Set references the next, so that an old table keeps all later ones alive
  * (docs/performance.md#event-streams).
  */
 function createPlaces() {
-  const places: Place[] = []
+  const places: { open: Open; index: number }[] = []
   return {
     all: (): Open[] => places.map(({ open }) => open),
     isEmpty: () => places.length === 0,

@@ -98,11 +98,9 @@ export function isOperating({ account, role }: Membership): boolean {
   return account.is_operator === 1 && role !== 'member'
 }
 
-type Place = { account: AccountsTable; role: Role; isOperator: boolean }
-
 function callerOf(
   { id, sessionId, csrfToken }: Omit<SignedInPerson, 'role'>,
-  { account, role, isOperator }: Place,
+  { account, role, isOperator }: { account: AccountsTable; role: Role; isOperator: boolean },
 ): PersonCaller {
   return {
     accountId: account.id,

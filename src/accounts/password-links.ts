@@ -116,11 +116,9 @@ function notUsable(why: string): GatewayError {
   return new GatewayError('invalid_value', text, { param: 'token' })
 }
 
-type New = { personId: string; accountId: string; actor: Actor }
-
 async function insert(
   transaction: Transaction<Tables>,
-  { personId, accountId, actor }: New,
+  { personId, accountId, actor }: { personId: string; accountId: string; actor: Actor },
   { audit, clock, baseUrl }: Options,
 ): Promise<CreatedPasswordLink> {
   const now = clock()

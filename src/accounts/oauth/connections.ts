@@ -90,13 +90,11 @@ function budgetOf({ by, monthlyBudgetUsd: usd }: Consent): Partial<AllowanceColu
   return allowanceColumns({ budget: { usd, period: 'month' } })
 }
 
-type Again = { name: string; consent: Consent; audit: Pick<Audit, 'write'> }
-
 /** Updates a connection after a repeated consent. */
 async function update(
   transaction: Transaction<Tables>,
   row: ApiKeysTable,
-  { name, consent, audit }: Again,
+  { name, consent, audit }: { name: string; consent: Consent; audit: Pick<Audit, 'write'> },
 ): Promise<void> {
   const client_redirect_host = consent.client.redirectHost ?? null
   const columns = { client_name: name, client_redirect_host, ...budgetOf(consent) }
@@ -157,12 +155,10 @@ async function findSame(
   return same.limit(1).executeTakeFirst()
 }
 
-type Maximum = { now: number; limits: Options['limits'] }
-
 async function assertBelowMaximum(
   transaction: Transaction<Tables>,
   accountId: string,
-  { now, limits }: Maximum,
+  { now, limits }: { now: number; limits: Options['limits'] },
 ): Promise<void> {
   const rows = inState(transaction.selectFrom('api_keys'), 'active', now)
     .where('account_id', '=', accountId)

@@ -45,8 +45,6 @@ export function createOAuthKeys({ store: { db }, clock }: Options): () => Promis
   }
 }
 
-type Rotation = Options & { audit: Pick<Audit, 'write'>; by: Actor; accountId: string }
-
 /**
  * Creates keys that sign in five minutes, when every process has read them; old keys last a day.
  */
@@ -56,7 +54,7 @@ export async function rotateOAuthKeys({
   by,
   accountId,
   clock,
-}: Rotation): Promise<void> {
+}: Options & { audit: Pick<Audit, 'write'>; by: Actor; accountId: string }): Promise<void> {
   const now = clock()
   const secret = await newKeys()
   await store.db.transaction().execute(async (transaction) => {
