@@ -86,7 +86,7 @@ function statementOf(request: ReservationRequest): StoreStatement {
   return { sql: reservationSql[owners.length]!, parameters }
 }
 
-/** Runs one statement, which first locks all windows (storage/migrations/budget-functions.ts). */
+/** Runs one statement, which first locks all windows (storage/migrations/budgets.ts). */
 async function grantAll({ db }: ReservingStore, requests: readonly ReservationRequest[]) {
   const { rows } = await sql<{ granted: number[] }>`
     select budgets_reserve(${JSON.stringify(requests.map(toAsked))}) as granted

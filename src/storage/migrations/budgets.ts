@@ -1,5 +1,4 @@
 import type { SqlDialect } from '../sql-dialect.ts'
-import { functions } from './budget-functions.ts'
 import { dimensions, dimensionsOf } from './usage-hours.ts'
 
 /**
@@ -70,4 +69,134 @@ const takingBack = [
    end $$`,
   `create trigger usage_taken_back after delete on usage
    for each row when (${isHeld}) execute function usage_taken_back()`,
+]
+
+/** SQL for the owners of the windows that include the rows; several keys may share one owner. */
+const owners = (rows: string) => `
+  ${rows} as r
+  left join api_keys as k on k.id = r.key_id
+  cross join lateral
+    (values (r.account_id), (coalesce(k.counts_with, r.key_id))) as o (owner_id)
+  join budget_windows as w
+    on w.owner_id = o.owner_id and w.ends_at > r.at and w.starts_at <= r.at`
+
+const sameWindow = `w.owner_id = c.owner_id and w.ends_at = c.ends_at and w.starts_at = c.starts_at`
+
+/** Adds the sum of rows to a column of their windows, updating each window once. */
+const add = (column: string, amount: string, rows: string) => `
+  update budget_windows as w set ${column} = w.${column} + c.nano_usd
+  from (
+    select w.owner_id, w.ends_at, w.starts_at, sum(${amount}) as nano_usd
+    from ${owners(rows)} group by 1, 2, 3
+  ) as c where ${sameWindow};`
+
+/** Locks the windows of the statement's rows in a fixed order; `rows` have account, key and time. */
+const lock = (rows: string) => `
+  perform budgets_lock(array_agg(account_id), array_agg(key_id), array_agg(at)) from ${rows};`
+
+const trigger = (name: string, on: string, body: string) => {
+  const [table, rows] = on.includes('delete') ? ['old', 'ended'] : ['new', 'added']
+  return [
+    `create function ${name}() returns trigger language plpgsql as $$
+     begin ${body} return null; end $$`,
+    `create trigger ${name} after ${on} referencing ${table} table as ${rows}
+     for each statement execute function ${name}()`,
+  ]
+}
+
+/**
+ * PostgreSQL's functions and triggers, which run once per statement. A transaction locks all windows
+ * that it changes in the order of their key, and holds them until its end: concurrent calls wait for each
+ * other without deadlocks. A shared lock on the account prevents the creation of a window meanwhile,
+ * whose sums would miss uncommitted rows.
+ */
+const functions: readonly string[] = [
+  `create function budgets_lock(account_ids text[], key_ids text[], ats bigint[])
+   returns void language plpgsql as $$
+   begin
+     perform pg_advisory_xact_lock_shared(one.name) from (
+       select distinct hashtextextended(id, 0) as name
+       from unnest(account_ids) as id order by 1
+     ) as one;
+     perform 1 from ${owners('unnest(account_ids, key_ids, ats)').replace('as r', 'as r (account_id, key_id, at)')}
+     order by w.owner_id, w.ends_at, w.starts_at for update of w;
+   end $$`,
+  ...trigger(
+    'reservation_made',
+    'insert on reservations',
+    `${lock('added')} ${add('reserved_nano_usd', 'r.nano_usd', 'added')}`,
+  ),
+  ...trigger(
+    'reservation_ended',
+    'delete on reservations',
+    `${lock('ended')} ${add('reserved_nano_usd', '-r.nano_usd', 'ended')}`,
+  ),
+  // Sorts after `usage_hours_add`, so that the hourly sums are locked first.
+  ...trigger(
+    'usage_settled',
+    'insert on usage',
+    `if not exists (select 1 from added where mode = 'live') then return null; end if;
+     perform 1 from reservations
+     where request_id in (select id from added where mode = 'live')
+     order by request_id for update;
+     ${lock("added where mode = 'live'")}
+     ${add(
+       'spent_nano_usd',
+       // A call of unknown cost is charged its reserved amount.
+       `coalesce(r.cost_nano_usd,
+          (select nano_usd from reservations where request_id = r.id), 0)`,
+       `(select * from added where mode = 'live')`,
+     )}
+     delete from reservations
+     where request_id in (select id from added where mode = 'live');`,
+  ),
+  `create function budgets_reserve(asked json) returns integer[] language plpgsql as $$
+   declare
+     wish record;
+     used jsonb;
+     granted integer[] := '{}';
+     kept json[] := '{}';
+     covers boolean;
+   begin
+     perform budgets_lock(array_agg(c.account_id), array_agg(c.key_id), array_agg(c.at))
+     from json_to_recordset(asked) as c (account_id text, key_id text, at bigint);
+     select coalesce(jsonb_object_agg(concat_ws(' ', w.owner_id, w.ends_at, w.starts_at),
+       w.spent_nano_usd + w.reserved_nano_usd), '{}') into used
+     from (
+       select distinct o.owner_id, o.ends_at, o.starts_at from json_array_elements(asked) as a (wish),
+         json_to_recordset(a.wish->'windows') as o (owner_id text, ends_at bigint, starts_at bigint)
+     ) as c join budget_windows as w on ${sameWindow};
+     for wish in
+       select a.wish, (a.wish->>'nano_usd')::bigint as nano_usd,
+         exists (select 1 from reservations where request_id = a.wish->>'request_id') as is_there,
+         array(
+           select concat_ws(' ', o.owner_id, o.ends_at, o.starts_at)
+           from json_to_recordset(a.wish->'windows')
+             as o (owner_id text, ends_at bigint, starts_at bigint)
+         ) as names,
+         array(
+           select o.nano_usd from json_to_recordset(a.wish->'windows') as o (nano_usd bigint)
+         ) as most
+       from json_array_elements(asked) with ordinality as a (wish, place) order by a.place
+     loop
+       -- A reservation that exists was granted, and its answer was lost.
+       if wish.is_there then
+         granted := granted || 1;
+         continue;
+       end if;
+       select coalesce(bool_and(coalesce((used->>name)::numeric <= most, false)), true) into covers
+       from unnest(wish.names, wish.most) as o (name, most);
+       granted := granted || covers::integer;
+       if not covers then continue; end if;
+       kept := kept || wish.wish;
+       select used || coalesce(jsonb_object_agg(name, (used->>name)::numeric + wish.nano_usd), '{}')
+       into used from unnest(wish.names) as name;
+     end loop;
+     insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at,
+       process, face, modality, model)
+     select r.* from unnest(kept) as one (wish), json_to_record(one.wish)
+       as r (request_id text, account_id text, key_id text, nano_usd bigint, at bigint,
+         expires_at bigint, process text, face text, modality text, model text);
+     return granted;
+   end $$`,
 ]
