@@ -7,6 +7,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
+import { sql } from 'kysely'
 import { usageIn } from '../src/accounts/ledger.ts'
 import { usageCountNames, type UsageCount } from '../src/core/money/price.ts'
 import { loadConfig, readVariables } from '../src/settings/config.ts'
@@ -82,14 +83,27 @@ function* rowsOfFile(path: string): Generator<Row> {
   }
 }
 
-const rowsPerFetch = 1000
+const rowsPerPage = 1000
 
-/** The rows of a PostgreSQL database, through a cursor. */
+/** The rows of a PostgreSQL database, page by page. */
 async function* rowsOfDatabase(url: string): AsyncGenerator<Row> {
   const { readPostgres } = await import('../src/storage/postgres-store.ts')
   const db = readPostgres(url)
   try {
-    yield* db.selectFrom('usage').select(columns).stream(rowsPerFetch)
+    const pages = db
+      .selectFrom('usage')
+      .select([...columns, 'at'])
+      .orderBy('account_id')
+      .orderBy('at')
+      .orderBy('id')
+      .limit(rowsPerPage)
+    let page = await pages.execute()
+    while (page.length > 0) {
+      yield* page
+      const { account_id, at, id } = page.at(-1)!
+      const beyond = sql<boolean>`(account_id, at, id) > (${account_id}, ${at}, ${id})`
+      page = await pages.where(beyond).execute()
+    }
   } finally {
     await db.destroy()
   }

@@ -1,6 +1,5 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import pg from 'pg'
-import Cursor from 'pg-cursor'
 import { placeOf, verifying } from './postgres-address.ts'
 import { endsConnection, isStalePlan, postgresError, type PostgresPlace } from './postgres-error.ts'
 import { StoreError } from './store-error.ts'
@@ -35,8 +34,6 @@ const statementsKept = 500
 const endTimeoutMs = 2000
 /** While the server is unreachable, one connection attempt per interval; other callers fail at once. */
 const retryMs = 500
-
-export const cursorOf = Cursor
 
 export function createPool(options: PoolOptions): Pool {
   const place = placeOf(options.url)
@@ -181,11 +178,9 @@ function clientOf(client: pg.PoolClient, options: ClientOptions): PoolClient {
       throw convert(failure)
     }
   }
-  const ask = (text: unknown, parameters?: readonly unknown[]): unknown =>
-    typeof text === 'string' ? query(text, parameters) : client.query(text as pg.Submittable)
   return {
-    // Kysely passes a text or a cursor.
-    query: ask as PostgresPoolClient['query'],
+    // Kysely passes a cursor only to stream rows, which are read in pages.
+    query: query as unknown as PostgresPoolClient['query'],
     release: () => client.release(isOver),
     discard: () => (isOver = true),
   }

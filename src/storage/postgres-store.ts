@@ -86,7 +86,7 @@ export async function openPostgresStore({
 
 const readTimeoutMs = 5000
 
-/** Opens a database read-only, without a query timeout; rows can be streamed by a cursor. */
+/** Opens a database read-only, without a query timeout. */
 export function readPostgres(url: string): Kysely<Tables> {
   const options = { url, connectTimeoutMs: readTimeoutMs, connectionsMax: 1, readOnly: true }
   return new Kysely<Tables>({ dialect: postgresDialect(createPool(options), { reads: true }) })

@@ -11,7 +11,7 @@ import {
 } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endsConnection, isConflict } from './postgres-error.ts'
-import { cursorOf, type Pool, type PoolClient } from './postgres-pool.ts'
+import type { Pool, PoolClient } from './postgres-pool.ts'
 import { toStoreError } from './store-error.ts'
 import type { InsertionOptions, Store, StoreStatement } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -32,7 +32,7 @@ type DialectOptions = {
 /** Kysely's dialect over a pool. */
 export function postgresDialect(pool: Pool, options: DialectOptions = {}): Dialect {
   return {
-    createDriver: () => new PoolDriver({ pool, cursor: cursorOf }, options),
+    createDriver: () => new PoolDriver({ pool }, options),
     createQueryCompiler: () => new PostgresQueryCompiler(),
     createAdapter: () => new PostgresAdapter(),
     createIntrospector: (db) => new PostgresIntrospector(db),
