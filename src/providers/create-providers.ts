@@ -145,7 +145,6 @@ function build(config: EndpointConfig, context: BuildContext) {
   return { provider, close }
 }
 
-/** The secret texts in the keys of all providers. */
 function secretsIn(keys: ProviderKeys): string[] {
   return Object.entries(keys).flatMap(([id, own]) =>
     vendorOf(id)?.tokenScope === undefined ? own : own.flatMap(secretsOfAccount),

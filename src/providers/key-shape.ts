@@ -5,7 +5,6 @@ import type { Vendor } from './vendor.ts'
 type KeyFindings = { wrong: readonly string[]; doubtful: readonly string[] }
 type VendorKeys = {
   vendor: Vendor
-  /** The environment variable that holds the keys. */
   variable: string
   keys: readonly string[]
   /** Whether the keys are sent to the vendor's own address; another address may accept any key. */

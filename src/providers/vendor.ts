@@ -11,7 +11,6 @@ export type Vendor = {
   name: string
   /** The first variable that is set holds the key, or several keys separated by commas. */
   keyVariables: readonly string[]
-  /** Prefixes of the vendor's keys, if known. */
   keyPrefixes?: readonly string[]
   baseUrlVariable: string
   /** The base address; `{NAME}` is the value of that variable. */
@@ -26,7 +25,6 @@ export type Vendor = {
   modelsPath: string
   /** The path of the model list is below the origin of the base address. */
   modelsAtOrigin?: true
-  /** Further headers of the request for the model list. */
   modelsHeaders?: Readonly<Record<string, string>>
   /** Reads the names in the model list; when absent, the list has OpenAI's form. */
   modelNames?: (list: object) => readonly unknown[]

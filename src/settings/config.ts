@@ -7,8 +7,7 @@ import { configuredRows, readCatalogRows } from '../catalog/catalog.ts'
 import type { OwnEntries } from '../catalog/own-rows.ts'
 import { systemReason } from '../core/words/system-reason.ts'
 import type { EndpointConfig, ProviderKeys } from '../providers/create-providers.ts'
-import { namePrefixes as prefixes } from '../providers/index.ts'
-import { complaintsAboutIds } from '../providers/reserved-ids.ts'
+import { complaintsAboutIds, namePrefixes as prefixes } from '../providers/index.ts'
 import {
   complaintsAboutLoops,
   keySourcesOf,

@@ -13,7 +13,6 @@ import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
 import { membersOf, textIn } from '../../core/any-json.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
 import { countIn } from '../wire/token-count.ts'
-import { failureKind } from './failure.ts'
 
 type WireAnswer = {
   output?: { choices?: { message?: { content?: { image?: string }[] } }[] }
@@ -96,4 +95,23 @@ function complaintOf(body: unknown): Complaint {
 
 function kindOf(status: number, complaint: Complaint): FailureKind {
   return failureKind(complaint) ?? kindOfStatus(status)
+}
+
+const kinds: Readonly<Record<string, FailureKind>> = {
+  InvalidParameter: 'rejected',
+  DataInspectionFailed: 'content_policy',
+  IPInfringementSuspect: 'content_policy',
+  Arrearage: 'out_of_credit',
+  InvalidApiKey: 'credentials',
+  AccessDenied: 'credentials',
+  'AllocationQuota.FreeTierOnly': 'out_of_credit',
+  ModelNotFound: 'not_found',
+  Throttling: 'rate_limited',
+  'Throttling.RateQuota': 'rate_limited',
+  'Throttling.AllocationQuota': 'out_of_credit',
+}
+
+/** Failure kind of an error code in both protocols (docs/vendors.md#model-studio-errors). */
+export function failureKind({ code = '' }: Complaint): FailureKind | undefined {
+  return Object.hasOwn(kinds, code) ? kinds[code] : undefined
 }

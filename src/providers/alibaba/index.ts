@@ -1,7 +1,6 @@
 import { platformFieldsExcept } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
-import { failureKind } from './failure.ts'
-import { imageAdapter } from './image.ts'
+import { failureKind, imageAdapter } from './image.ts'
 
 /** Alibaba Cloud Model Studio (docs/vendors.md#alibaba-model-studio). */
 export const alibaba = protocolVendor({

@@ -6,19 +6,17 @@ import { dropped, type Target } from '../../core/model.ts'
 import {
   jsonInWords,
   maxTokensOf,
+  reportIgnored,
   schemaOf,
   stopsOf,
-  reportIgnored,
   type Notes,
   type WrittenChat,
 } from '../wire/fields.ts'
 import { functionsOnly, type FunctionRequest } from '../wire/function-tools.ts'
 import { liveSearchOf, locationOf } from '../wire/web-search.ts'
-import { writeMessages } from './messages.ts'
-import { cachedUpTo } from './prompt-cache.ts'
+import { cachedUpTo, writeMessages } from './messages.ts'
 import { narrowSchema, type NarrowSchema } from './schema.ts'
-import { writeThinking } from './thinking.ts'
-import type { WireRequest } from './wire.ts'
+import { writeThinking, type WireRequest } from './thinking.ts'
 
 type ChatTool = NonNullable<FunctionRequest['tools']>[number]
 

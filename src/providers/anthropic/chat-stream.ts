@@ -7,9 +7,8 @@ import type { ChatRequest, ChunkIdentity } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { membersOf } from '../../core/any-json.ts'
 import type { TokensMax } from '../wire/token-count.ts'
-import { identityOf } from '../wire/answer-id.ts'
+import { callIdOf, callsMax, identityOf } from '../wire/ids.ts'
 import { tooLarge } from '../transport/answer-failure.ts'
-import { callIdOf, callsMax } from '../wire/call-id.ts'
 import {
   brokenOff,
   chunkWriter,
@@ -20,11 +19,9 @@ import {
 } from '../wire/translated-stream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { withCounted } from '../wire/web-search.ts'
-import { bodyFailure } from './failure.ts'
-import { finishReasonOf, refusalOf } from './finish-reason.ts'
+import { bodyFailure, finishReasonOf, readUsage, refusalOf, type WireUsage } from './answer.ts'
 import { searchReader } from './search.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
-import { readUsage, type WireUsage } from './usage.ts'
 
 type WireEvent = RawMessageStreamEvent | { type: 'ping' } | { type: 'error' }
 type BlockEvent = Extract<

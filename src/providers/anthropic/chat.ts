@@ -16,20 +16,17 @@ import { jsonRequests, type UpstreamHead, type UpstreamRequest } from '../transp
 import type { Endpoint } from '../transport/endpoint.ts'
 import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import { identityOf } from '../wire/answer-id.ts'
-import { callIdOf } from '../wire/call-id.ts'
+import { callIdOf, identityOf } from '../wire/ids.ts'
 import { countInput } from '../wire/count-input.ts'
 import { nativeFirst, openNative } from '../wire/native-stream.ts'
 import { openTranslated } from '../wire/translated-stream.ts'
 import { tokensMaxOf } from '../wire/token-count.ts'
 import { writeChat } from './chat-request.ts'
 import { translator, type Reading } from './chat-stream.ts'
-import { bodyFailure, readFailure } from './failure.ts'
-import { finishReasonOf, refusalOf } from './finish-reason.ts'
+import { bodyFailure, finishReasonOf, readFailure, readUsage, refusalOf } from './answer.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 import { countedOf, nativeAnswer, nativeBody, nativeReader, writeNative } from './native.ts'
 import { searchesIn } from './search.ts'
-import { readUsage } from './usage.ts'
 
 /** Newer versions refuse the sampling fields (docs/vendors.md#anthropic-versions). */
 export const versionHeaders = { 'anthropic-version': '2023-06-01' }

@@ -10,7 +10,7 @@ import type {
 import type { components } from '../../../generated/types.ts'
 import { readDataUrl } from '../../bytes/base64.ts'
 import { dropped, type Target } from '../../core/model.ts'
-import { callIdFor } from '../wire/call-id.ts'
+import { callIdFor } from '../wire/ids.ts'
 import type { Notes } from '../wire/fields.ts'
 import {
   answerAtEnd,
@@ -24,7 +24,6 @@ import {
   type PlacedPart,
   type PlacedText,
 } from '../wire/parts.ts'
-import { cachedUpTo } from './prompt-cache.ts'
 import { thoughtsOfCall, thoughtsPath } from './thoughts.ts'
 
 type Schemas = components['schemas']
@@ -234,4 +233,20 @@ function resultOf(
     tool_use_id: callIdFor(callIds, message.tool_call_id),
     ...(blocks.length > 0 ? { content: blocks } : {}),
   }
+}
+
+type Marked = { cache_control?: components['schemas']['CacheControl'] }
+
+/**
+ * Marks the end of a cached prompt prefix. The lifetime is always five minutes, since the catalog
+ * has no price for an hour; `1h` is adjusted with a warning.
+ */
+export function cachedUpTo({ cache_control: mark }: Marked, param: string, notes: Notes) {
+  if (mark === undefined) return {}
+  if (mark.ttl === '1h') {
+    const reason = 'Prompts are cached for 5 minutes only.'
+    const path = param === '' ? 'cache_control.ttl' : `${param}.cache_control.ttl`
+    notes.warnings.push({ param: path, requested: '1h', applied: '5m', reason })
+  }
+  return { cache_control: { type: 'ephemeral' as const } }
 }

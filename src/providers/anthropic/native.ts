@@ -10,11 +10,9 @@ import type { NativeReader } from '../wire/native-stream.ts'
 import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
 import { withCounted } from '../wire/web-search.ts'
 import { beginningOf, present, type Reading } from './chat-stream.ts'
-import { bodyFailure } from './failure.ts'
-import { finishReasonOf } from './finish-reason.ts'
+import { bodyFailure, finishReasonOf, readUsage } from './answer.ts'
 import { isCharged } from './search.ts'
 import { thoughtsOfCall } from './thoughts.ts'
-import { readUsage } from './usage.ts'
 
 type Seal = NativeRequest['seal']
 
@@ -73,13 +71,6 @@ const found: Readonly<Record<string, string>> = {
   web_search_result_location: 'encrypted_index',
 }
 
-/** The vendor's data of a search; undefined unless the gateway has sealed it for the account. */
-function foundIn(item: Members, seal: Seal): string | undefined {
-  const sealedText = textIn(item[found[String(item['type'])] ?? ''])
-  const extra = sealedText === undefined ? undefined : seal.open(sealedText)
-  return textIn(membersOf(extra?.['anthropic'])['found'])
-}
-
 /**
  * The blocks of an answer with what the vendor has found for the account. A search of another account, gateway or
  * vendor is left out with its result and its citations: the vendor refuses a result that it did not write.
@@ -110,11 +101,11 @@ function withoutForeign(blocks: readonly Members[], seal: Seal): Members[] {
 function unsealed(item: Members, seal: Seal): Members | undefined {
   const member = found[String(item['type'])]
   if (member === undefined) return item
-  const proof = foundIn(item, seal)
+  const extra = seal.open(textIn(item[member]) ?? '')
+  const proof = textIn(membersOf(extra?.['anthropic'])['found'])
   return proof === undefined ? undefined : { ...item, [member]: proof }
 }
 
-/** A result or a citation as the caller gets it. */
 function sealedFound(value: unknown, seal: Seal): Members {
   const item = membersOf(value)
   const member = found[String(item['type'])]
@@ -122,7 +113,6 @@ function sealedFound(value: unknown, seal: Seal): Members {
   return { ...item, [member]: seal.close({ anthropic: { found: item[member] } }) }
 }
 
-/** A block with the data of its searches sealed. */
 function withSealedFound(block: Members, seal: Seal): Members {
   const { type, content, citations } = block
   if (type === 'web_search_tool_result' && Array.isArray(content)) {

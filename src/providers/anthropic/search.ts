@@ -4,6 +4,7 @@ import {
   citationOf,
   citationsShownMax,
   queryIn,
+  searchMembers,
   searchesShownMax,
   sourcesIn,
   type WebCitation,
@@ -27,10 +28,7 @@ export function searchesIn(blocks: readonly unknown[], texts: VendorTexts): Foun
   ])
   const searches = found.flatMap((one) => one.web_searches ?? [])
   const citations = [...found, ...pending()].flatMap((one) => one.annotations ?? [])
-  return {
-    ...(citations.length === 0 ? {} : { annotations: citations }),
-    ...(searches.length === 0 ? {} : { web_searches: searches }),
-  }
+  return searchMembers({ searches, citations })
 }
 
 /** Longer input of a search than any model writes. */

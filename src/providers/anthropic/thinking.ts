@@ -1,8 +1,7 @@
 import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
 import { dropped, type Target } from '../../core/model.ts'
-import { nearestEffort } from '../wire/efforts.ts'
-import type { Notes } from '../wire/fields.ts'
-import type { WireRequest } from './wire.ts'
+import { nearestEffort, type Notes } from '../wire/fields.ts'
+import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages'
 
 type WireEffort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 type Budgeted = Exclude<ReasoningEffort, 'none'>
@@ -83,3 +82,6 @@ function isThoughtless(messages: WireRequest['messages']): boolean {
   const types = typeof content === 'string' ? [] : content.map((block) => block.type)
   return types.includes('tool_use') && !types[0]!.endsWith('thinking')
 }
+
+/** The SDK's type with two sampling fields of API version 2023-06-01 that the SDK no longer lists. */
+export type WireRequest = MessageCreateParamsBase & { temperature?: number; top_p?: number }

@@ -15,7 +15,6 @@ import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { membersOf } from '../../core/any-json.ts'
 import { countIn, tokensMaxOf, usageOf, type TokensMax } from '../wire/token-count.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
-import { failureKind } from './failure.ts'
 
 type WireItem = { b64_json?: string; error?: { code?: string; message?: string } }
 type WireAnswer = {
@@ -100,4 +99,16 @@ function picturesIn(
 
 function kindOf(status: number, complaint: Complaint): FailureKind {
   return failureKind(complaint) ?? kindOfStatus(status)
+}
+
+const kinds: readonly (readonly [FailureKind, RegExp])[] = [
+  ['content_policy', /Sensitive|RiskDetection|ContentSecurity/],
+  ['out_of_credit', /^QuotaExceeded|Overdue/],
+  ['rate_limited', /^(?:RateLimitExceeded|ModelAccount|RequestBurstTooFast)/],
+  ['overloaded', /^(?:ServerOverloaded|ModelLoadingError|InternalService|ServiceUnavailable)/],
+]
+
+/** Failure kind of an error code (docs/vendors.md#modelark-errors). */
+export function failureKind({ code = '' }: Complaint): FailureKind | undefined {
+  return kinds.find(([, pattern]) => pattern.test(code))?.[0]
 }

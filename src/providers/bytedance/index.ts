@@ -1,7 +1,6 @@
 import { platformFieldsExcept, thinkingSwitch } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
-import { failureKind } from './failure.ts'
-import { imageAdapter } from './image.ts'
+import { failureKind, imageAdapter } from './image.ts'
 
 /** BytePlus ModelArk, provider group 4 (docs/vendors.md#byteplus-modelark). */
 export const bytedance = protocolVendor({

@@ -1,6 +1,12 @@
-import { ProviderFailure } from '../../core/failure.ts'
+import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import type { WireUsage } from './usage.ts'
+import { prune } from '../../core/prune.ts'
+import { failureOf, type Complaint } from '../transport/complaint.ts'
+import { failureReader, isErrorStatus, kindOfStatus } from '../transport/http-failure.ts'
+import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
+import { itemsOf, membersOf, textIn, type Members } from '../../core/any-json.ts'
+import type { Usage } from '../../core/money/price.ts'
+import { countIn, usageOf, type TokensMax } from '../wire/token-count.ts'
 
 export type WirePart = {
   text?: string
@@ -137,4 +143,79 @@ export function logprobsOf(wire: WireLogprobs | undefined): Record<string, unkno
     })),
     refusal: null,
   }
+}
+
+/** Reads an error answer and throws a ProviderFailure (docs/vendors.md#gemini-errors). */
+export function readFailure(head: UpstreamHead, texts: VendorTexts): PieceReader<never> {
+  return failureReader(head, complaintOf, kindOf, texts)
+}
+
+/** The failure in the `error` of a stream event or of the body of a 200. */
+export function bodyFailure(body: unknown, texts: VendorTexts): ProviderFailure {
+  const complaint = complaintOf(body)
+  const code = Number(membersOf(errorIn(body))['code'])
+  const status = isErrorStatus(code) ? code : 500
+  return failureOf(kindOf(status, complaint), complaint, { status, texts, inBand: true })
+}
+
+/** Some proxies of the vendor wrap the error in a list. */
+function errorIn(body: unknown): unknown {
+  return membersOf(Array.isArray(body) ? body[0] : body)['error']
+}
+
+function complaintOf(body: unknown): Complaint {
+  const error = errorIn(body)
+  const { message, status, details } = membersOf(error)
+  const seconds = Number.parseFloat(firstText(details, 'retryDelay') ?? '')
+  return prune({
+    message: textIn(message) ?? textIn(error),
+    code: firstText(details, 'reason') ?? textIn(status),
+    retryAfterSeconds: seconds >= 0 ? seconds : undefined,
+  })
+}
+
+function firstText(details: unknown, name: string): string | undefined {
+  return itemsOf(details)
+    .map((detail) => textIn(membersOf(detail)[name]))
+    .find((text) => text !== undefined)
+}
+
+function kindOf(status: number, { code }: Complaint): FailureKind {
+  // An invalid key is answered with 400, which is not the caller's fault.
+  if (code === 'API_KEY_INVALID') return 'credentials'
+  // Caused by the operator's account (country or billing), not by the caller.
+  if (code === 'FAILED_PRECONDITION') return 'credentials'
+  return kindOfStatus(status)
+}
+
+/** Gemini's token counts, not validated; in a stream they grow from event to event. */
+export type WireUsage = Members
+
+/** Canonical token counts (docs/vendors.md#gemini-answer); undefined if none are plausible. */
+export function readUsage(wire: object | undefined, most: TokensMax): Usage | undefined {
+  const counts = membersOf(wire)
+  const { promptTokenCount, toolUsePromptTokenCount, thoughtsTokenCount } = counts
+  return usageOf(
+    {
+      input: [promptTokenCount, toolUsePromptTokenCount],
+      output: [counts['candidatesTokenCount'], thoughtsTokenCount],
+      cachedInputTokens: counts['cachedContentTokenCount'],
+      reasoningTokens: thoughtsTokenCount,
+      audioInputTokens: tokensOf('AUDIO', counts['promptTokensDetails']),
+      imageInputTokens: tokensOf('IMAGE', counts['promptTokensDetails']),
+      imageOutputTokens: tokensOf('IMAGE', counts['candidatesTokensDetails']),
+      audioOutputTokens: tokensOf('AUDIO', counts['candidatesTokensDetails']),
+    },
+    most,
+  )
+}
+
+/** The token count of a modality. An invalid count is returned unchanged, for usageOf to detect. */
+function tokensOf(kind: string, details: unknown): unknown {
+  const listed = itemsOf(details)
+    .map(membersOf)
+    .filter(({ modality }) => modality === kind)
+    .map(({ tokenCount }) => tokenCount)
+  const invalid = listed.find((count) => countIn(count) !== count)
+  return invalid ?? listed.reduce<number>((sum, count) => sum + (countIn(count) ?? 0), 0)
 }

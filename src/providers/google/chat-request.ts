@@ -1,14 +1,15 @@
+import { prune } from '../../core/prune.ts'
 import type { FunctionDeclaration, GenerateContentConfig } from '@google/genai'
 import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
 import { hasDefaultValue } from '../../core/chat/default-values.ts'
 import { dropped, type Target } from '../../core/model.ts'
-import { nearestEffort } from '../wire/efforts.ts'
 import {
   jsonInWords,
   maxTokensOf,
+  nearestEffort,
+  reportIgnored,
   schemaOf,
   stopsOf,
-  reportIgnored,
   type Notes,
   type WrittenChat,
 } from '../wire/fields.ts'
@@ -87,21 +88,17 @@ function sampling(request: ChatRequest, { model: { row } }: Target, notes: Notes
     }
     return null
   }
-  const temperature = taken('temperature')
-  const topP = taken('top_p')
-  const presencePenalty = taken('presence_penalty')
-  const frequencyPenalty = taken('frequency_penalty')
+  const [temperature, topP] = [taken('temperature'), taken('top_p')]
+  const presencePenalty = taken('presence_penalty') || undefined
+  const frequencyPenalty = taken('frequency_penalty') || undefined
   const logprobs = taken('top_logprobs') ?? 0
   const config: GenerationConfig = {
-    ...(temperature === null ? {} : { temperature }),
-    ...(topP === null ? {} : { topP }),
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...prune({ temperature, topP, maxOutputTokens }),
     ...(stopSequences.length > 0 ? { stopSequences } : {}),
     ...(typeof request.seed === 'number' ? { seed: request.seed } : {}),
     ...((request.n ?? 1) > 1 ? { candidateCount: request.n! } : {}),
     ...(taken('logprobs') === true ? { responseLogprobs: true, logprobs } : {}),
-    ...(presencePenalty ? { presencePenalty } : {}),
-    ...(frequencyPenalty ? { frequencyPenalty } : {}),
+    ...prune({ presencePenalty, frequencyPenalty }),
   }
   return config
 }

@@ -3,8 +3,7 @@ import type { Target } from '../../core/model.ts'
 import type { Usage } from '../../core/money/price.ts'
 import type { TokensMax } from '../wire/token-count.ts'
 import { tooLarge } from '../transport/answer-failure.ts'
-import { callsMax } from '../wire/call-id.ts'
-import { identityOf } from '../wire/answer-id.ts'
+import { callsMax, identityOf } from '../wire/ids.ts'
 import {
   brokenOff,
   chunkWriter,
@@ -16,9 +15,11 @@ import {
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { withCounted } from '../wire/web-search.ts'
 import {
+  bodyFailure,
   choiceIndex,
   finishReasonOf,
   logprobsOf,
+  readUsage,
   refusalOf,
   refuseBlocked,
   toolCallOf,
@@ -27,9 +28,7 @@ import {
   type WireCandidate,
   type WirePart,
 } from './answer.ts'
-import { bodyFailure } from './failure.ts'
 import { searchesCharged, searchesIn } from './search.ts'
-import { readUsage } from './usage.ts'
 
 /** Matches most events of a stream: their JSON string is copied without being parsed. */
 const textEvent =

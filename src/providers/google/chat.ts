@@ -7,16 +7,19 @@ import { jsonRequests, type UpstreamHead } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import { identityOf } from '../wire/answer-id.ts'
+import { identityOf } from '../wire/ids.ts'
 import { countInput } from '../wire/count-input.ts'
 import { inlineImages, needsInlining } from '../../core/chat/pictures.ts'
 import { tokensMaxOf } from '../wire/token-count.ts'
 import { openTranslated } from '../wire/translated-stream.ts'
 import { withSearches } from '../wire/web-search.ts'
 import {
+  bodyFailure,
   choiceIndex,
   finishReasonOf,
   logprobsOf,
+  readFailure,
+  readUsage,
   refusalOf,
   refuseBlocked,
   toolCallOf,
@@ -26,9 +29,7 @@ import {
 } from './answer.ts'
 import { writeChat, type WireRequest } from './chat-request.ts'
 import { translator, type Reading } from './chat-stream.ts'
-import { bodyFailure, readFailure } from './failure.ts'
 import { searchesCharged, searchesIn } from './search.ts'
-import { readUsage } from './usage.ts'
 
 /** Chat over `generateContent` and `streamGenerateContent`. */
 export function chatAdapter(
@@ -84,7 +85,6 @@ export function chatAdapter(
   }
 }
 
-/** Writes the request of a token count from the request of a call. */
 type CountedOf = (body: WireRequest, model: string) => object
 
 const same: CountedOf = (body) => body

@@ -7,8 +7,7 @@ import { parseJson, printedCopies, receive, wholeReader } from '../transport/ups
 import { itemsOf, membersOf } from '../../core/any-json.ts'
 import { tokensMaxOf } from '../wire/token-count.ts'
 import { normalized, vectorOfNumbers } from '../wire/vectors.ts'
-import { readFailure } from './failure.ts'
-import { readUsage } from './usage.ts'
+import { readFailure, readUsage } from './answer.ts'
 
 /** Google's limit of a batch. */
 const inputsPerCall = 100

@@ -25,11 +25,8 @@ import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { tokensMaxOf } from '../wire/token-count.ts'
 import { pictureText, printJson, type LongText } from '../wire/long-text.ts'
-import { blocked, refusedFor } from './answer.ts'
-import { readFailure } from './failure.ts'
-import { readUsage } from './usage.ts'
+import { blocked, readFailure, readUsage, refusedFor } from './answer.ts'
 
-/** The members of an answer that the adapter reads. */
 type WireAnswer = {
   candidates?: (Pick<Candidate, 'content' | 'finishMessage'> & { finishReason?: string })[]
   promptFeedback?: { blockReason?: string; blockReasonMessage?: string }

@@ -9,8 +9,8 @@ import {
   queryIn,
   searchesShownMax,
   sourcesIn,
-  type WebCitation,
-  type WebSearch,
+  searchMembers,
+  type Searched,
 } from '../wire/web-search.ts'
 
 /**
@@ -50,14 +50,11 @@ export function writeSearch(
   return { tools: [{ googleSearch: {} }] }
 }
 
-/** What was searched for an answer, with the sources of its text. */
-type Grounding = { searches: WebSearch[]; citations: WebCitation[] }
-
 /** The searches and sources of a candidate whose text is `text`; undefined without a search. */
 function groundingIn(
   metadata: unknown,
   { text, answer }: { text: string; answer: string },
-): Grounding | undefined {
+): Searched | undefined {
   const { webSearchQueries, groundingChunks, groundingSupports } = membersOf(metadata)
   const queries = itemsOf(webSearchQueries).slice(0, searchesShownMax)
   const pages = itemsOf(groundingChunks).map((chunk) => {
@@ -87,7 +84,7 @@ function groundingIn(
     if (from === undefined || to === undefined) return []
     return used.flatMap((at) => citationOf(pages[Number(at)] ?? {}, from, to) ?? [])
   })
-  return { searches, citations: citations.slice(0, citationsShownMax) }
+  return { searches, citations }
 }
 
 /** The places in a text for places in its UTF-8; those outside of it are left out. */
@@ -107,10 +104,7 @@ function placesIn(text: string, bytes: readonly number[]): ReadonlyMap<number, n
 /** The members of a message for what was searched for its text. */
 export function searchesIn(metadata: unknown, about: { text: string; answer: string }) {
   const grounding = groundingIn(metadata, about)
-  if (grounding === undefined) return {}
-  const { searches, citations } = grounding
-  const searched = { web_searches: searches }
-  return citations.length === 0 ? searched : { annotations: citations, ...searched }
+  return grounding === undefined ? {} : searchMembers(grounding)
 }
 
 /** The searches that the vendor charges: each query, or the answer. */

@@ -71,7 +71,6 @@ export function abilitiesOf({ model, provider, upstreamModel }: Target, dialect:
     .find((abilities) => abilities !== undefined)
 }
 
-/** Applies the limits of the model. */
 function adjustToModel(draft: Draft): void {
   const { target, abilities, body, request, warnings } = draft
   const { row, undescribed } = target.model
@@ -112,7 +111,6 @@ function adjustLimit({ request, target, dialect, body, warnings }: Draft): void 
   warnings.push({ param: 'max_tokens', requested: old, applied, reason })
 }
 
-/** Applies the vendor's deviations from OpenAI. */
 function adjustToDialect(draft: Draft): void {
   const { target, dialect, body } = draft
   const { id } = target.provider
@@ -189,7 +187,6 @@ function adjustFormat({ request, target, dialect, body, warnings }: Draft): void
 
 type Tool = components['schemas']['Tool']
 
-/** Writes the tools and the tool choice in the vendor's form. */
 function adjustTools(draft: Draft): void {
   const { request, dialect, body } = draft
   const { tools } = request

@@ -172,7 +172,6 @@ const sniffedBytes = 64
 
 const nothing = Buffer.alloc(0)
 
-/** Converts a complete answer to events. */
 function wholeAnswer(limits: StreamLimits, how: Reading): StreamReader {
   const pieces: Buffer[] = []
   let bytes = 0

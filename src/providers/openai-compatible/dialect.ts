@@ -4,7 +4,7 @@ import type { EmbeddingAdapter } from '../../core/embedding/embedding.ts'
 import type { FailureKind } from '../../core/failure.ts'
 import type { Warning } from '../../core/model.ts'
 import type { Complaint } from '../transport/complaint.ts'
-import type { CallIds } from '../wire/call-id.ts'
+import type { CallIds } from '../wire/ids.ts'
 import type { ReadCost } from './usage.ts'
 import type { DescribedImages, ImageCall, ImagePlan, ImageSource } from '../../core/image/image.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
@@ -56,7 +56,6 @@ export function platformFieldsExcept(
  * absent member means no difference. Requests to a vendor without `takesBack` are not filtered.
  */
 export type ChatDialect = {
-  /** The header that carries an idempotency key. */
   idempotencyHeader?: string
   /** The name of the API in warnings; the vendor's id when absent. */
   name?: string
@@ -160,7 +159,6 @@ export type ImageDialect = {
   edits?: { path: string; inputs: (sources: readonly ImageSource[]) => object }
   /** Whether an item is a placeholder for a picture that the vendor refused as unsafe. */
   isRefused?: (item: ImageItem) => boolean
-  /** The header that carries an idempotency key. */
   idempotencyHeader?: string
   /** The abilities of models that the catalog does not list. */
   unlisted?: DescribedImages
@@ -187,9 +185,7 @@ export const asBase64 = () => ({ response_format: 'b64_json' })
 
 /** An endpoint with OpenAI's protocol, and its deviations from the protocol. */
 export type OpenAiEndpoint = Endpoint & {
-  /** How the endpoint's chat differs from OpenAI's. */
   dialect?: ChatDialect
-  /** How the endpoint's images differ from OpenAI's. */
   imageDialect?: ImageDialect
   /** How the endpoint's embeddings differ from OpenAI's; absent when it has none. */
   embeddingDialect?: EmbeddingDialect

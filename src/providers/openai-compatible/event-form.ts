@@ -92,7 +92,6 @@ export class Output {
     return this
   }
 
-  /** Writes the bytes from `start` to `end`. */
   write(source: Buffer, start = 0, end = source.length): void {
     const needed = this.length + end - start
     if (needed > this.#bytes.length) {
@@ -104,7 +103,6 @@ export class Output {
     this.length = needed
   }
 
-  /** What was written. */
   written(): Buffer {
     return this.#bytes.subarray(0, this.length)
   }

@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { dropped } from '../../core/model.ts'
-import { callIdFor, type CallIds } from '../wire/call-id.ts'
+import { callIdFor, type CallIds } from '../wire/ids.ts'
 import { answerFields, type AnswerField, type Message } from './dialect.ts'
 import type { Draft } from './draft.ts'
 

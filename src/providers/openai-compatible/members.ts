@@ -1,7 +1,7 @@
 import { ProviderFailure } from '../../core/failure.ts'
 import { isMembers, type Members } from '../../core/any-json.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import { answerId } from '../wire/answer-id.ts'
+import { answerId } from '../wire/ids.ts'
 import { openAiTier } from '../wire/token-count.ts'
 import type { ChunkIdentity } from '../../core/chat/chat.ts'
 

@@ -14,11 +14,11 @@ import {
   messageContent,
   readChoices,
   readMembers,
-  type Naming,
   withPlainThoughts,
   withoutNulls,
+  type Naming,
 } from './members.ts'
-import { callIdOf, callsMax, newCallId } from '../wire/call-id.ts'
+import { callIdOf, callsMax, newCallId } from '../wire/ids.ts'
 
 /**
  * Converts a vendor's answer to OpenAI's form, adding members that vendors omit. Throws a

@@ -1,5 +1,5 @@
 import type { ReasoningEffort } from '../../core/chat/chat.ts'
-import { nearestEffort } from '../wire/efforts.ts'
+import { nearestEffort } from '../wire/fields.ts'
 import type { Abilities } from './dialect.ts'
 import { drop, leaveOut, type Draft } from './draft.ts'
 

@@ -2,7 +2,7 @@ import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { Target } from '../../core/model.ts'
 import type { Turn } from '../../core/turn.ts'
 import { abilitiesOf, writeChat } from '../openai-compatible/chat-request.ts'
-import type { ChatDialect } from '../openai-compatible/dialect.ts'
+import { platformFieldsExcept, type ChatDialect } from '../openai-compatible/dialect.ts'
 import { moderationAdapter } from '../openai-compatible/moderation.ts'
 import { isThinking } from '../openai-compatible/thinking.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
@@ -17,7 +17,7 @@ import { searchesFor } from './responses/search.ts'
 const dialect: ChatDialect = {
   idempotencyHeader: 'idempotency-key',
   only: new Set([
-    'audio',
+    ...platformFieldsExcept(),
     'frequency_penalty',
     'function_call',
     'functions',
@@ -26,24 +26,14 @@ const dialect: ChatDialect = {
     'max_completion_tokens',
     'max_tokens',
     'messages',
-    'metadata',
-    'modalities',
     'model',
-    'moderation',
     'n',
     'parallel_tool_calls',
-    'prediction',
     'presence_penalty',
-    'prompt_cache_key',
-    'prompt_cache_options',
-    'prompt_cache_retention',
     'reasoning_effort',
     'response_format',
-    'safety_identifier',
     'seed',
-    'service_tier',
     'stop',
-    'store',
     'stream',
     'stream_options',
     'temperature',
@@ -52,8 +42,6 @@ const dialect: ChatDialect = {
     'top_logprobs',
     'top_p',
     'user',
-    'verbosity',
-    'web_search_options',
   ]),
   // For models outside the catalog; OpenAI refuses both names together.
   limit: 'max_completion_tokens',

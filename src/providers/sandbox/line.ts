@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Receiver } from '../transport/dispatch.ts'
 
-/** What an error answer says besides its message. */
 type Wording = { code?: string; param?: string; retryAfterSeconds?: number | undefined }
 
 export type Line = ReturnType<typeof openLine>

@@ -3,12 +3,15 @@ import { lastUserText } from '../../core/chat/prompt.ts'
 import type { Dispatch } from '../transport/dispatch.ts'
 import { completion, streamOut, type Identity } from './chat-answer.ts'
 import { promptTokens, say, type PlayedRequest } from './chat.ts'
-import { embeddings, promptOf, type EmbeddingBody } from './embeddings.ts'
 import { openLine, refuse, type Line } from './line.ts'
-import { moderations, textsIn, type ModerationBody } from './moderations.ts'
 import { pictures, UnreadableSource, type ImageBody, type Render } from './pictures.ts'
 import { readScenarios, type Scene } from './scenario.ts'
 import { callTools } from './tool-calls.ts'
+import type { ModerationInput } from '../../core/moderation/moderation.ts'
+import { numberBytes } from '../../core/embedding/embedding.ts'
+import { normalized } from '../wire/vectors.ts'
+import { chanceFrom } from './scene/chance.ts'
+import { countTokens, tokensOf } from './tokens.ts'
 
 type Options = {
   /** The index of the model's route; the scenario `first-route-fails` applies to index 0. */
@@ -153,4 +156,108 @@ function isRefused(line: Line, request: PlayedRequest): boolean {
     tooLong,
   )
   return true
+}
+
+/** The members of a request that the adapter writes. */
+type ModerationBody = { model: string; input: ModerationInput }
+
+const categories = [
+  'harassment',
+  'harassment/threatening',
+  'hate',
+  'hate/threatening',
+  'illicit',
+  'illicit/violent',
+  'self-harm',
+  'self-harm/instructions',
+  'self-harm/intent',
+  'sexual',
+  'sexual/minors',
+  'violence',
+  'violence/graphic',
+]
+const [flaggedScore, otherScore] = [0.98, 0.000_01]
+
+/** The texts of a request, in which its scenarios are read. */
+function textsIn({ input }: ModerationBody): string[] {
+  if (typeof input === 'string') return [input]
+  const texts = input.map((one) =>
+    typeof one === 'string' ? one : one.type === 'text' ? one.text : '',
+  )
+  return typeof input[0] === 'string' ? texts : [texts.join('\n')]
+}
+
+/** An answer in OpenAI's form: a text is flagged for each category that it names. */
+function moderations(body: ModerationBody, id: string): object {
+  const results = textsIn(body).map((text) => {
+    const named = (category: string) => text.toLowerCase().includes(category)
+    const each = <T>(valueOf: (category: string) => T) =>
+      Object.fromEntries(categories.map((category) => [category, valueOf(category)]))
+    return {
+      flagged: categories.some(named),
+      categories: each(named),
+      category_scores: each((category) => (named(category) ? flaggedScore : otherScore)),
+      category_applied_input_types: each(() => ['text']),
+    }
+  })
+  return { id, model: body.model, results }
+}
+
+/** The members of a request that the sandbox's adapter writes. */
+type EmbeddingBody = {
+  model: string
+  input: string[] | number[][]
+  dimensions: number
+}
+
+/** Characters of a text that its vector depends on, since splitting long texts takes too long. */
+const readCharactersMax = 16_384
+/** Maximum random change of a number: texts with the same tokens get slightly different vectors. */
+const ownShare = 0.05
+/** Numbers that are computed between two turns of the event loop. */
+const turnNumbers = 262_144
+
+/** The scenarios of a request are read in all its texts. */
+function promptOf({ input }: EmbeddingBody): string {
+  return input.filter((one) => typeof one === 'string').join('\n')
+}
+
+/** An answer in OpenAI's form; without `counts` it has no token counts. */
+async function embeddings(
+  { model, input, dimensions }: EmbeddingBody,
+  counts: boolean,
+): Promise<object> {
+  const data: object[] = []
+  const read = input.map((one) => (typeof one === 'string' ? one : one.join(' ')))
+  for (const [index, text] of read.entries()) {
+    const embedding = vectorOf(text, model, dimensions).toString('base64')
+    data.push({ object: 'embedding', index, embedding })
+    if ((index * dimensions) % turnNumbers > turnNumbers - dimensions) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  const tokens = input.reduce(
+    (sum, one) => sum + (typeof one === 'string' ? countTokens(one) : one.length),
+    0,
+  )
+  const usage = { prompt_tokens: tokens, total_tokens: tokens }
+  return { object: 'list', data, model, ...(counts ? { usage } : {}) }
+}
+
+/** A vector of length one: the same for the same text, and close to those of texts with the same words. */
+function vectorOf(text: string, model: string, dimensions: number): Buffer {
+  const numbers = new Float64Array(dimensions)
+  for (const token of tokensOf(text.slice(0, readCharactersMax).toLowerCase())) {
+    const digest = hash('sha512', `${model}\n${token.trim()}`, 'buffer')
+    for (let at = 0; at < digest.length; at += 4) {
+      const chance = digest.readUInt32LE(at)
+      numbers[(chance >>> 1) % dimensions]! += chance % 2 === 0 ? 1 : -1
+    }
+  }
+  const own = chanceFrom(`${model}\n${text}`, 0)
+  const vector = Buffer.allocUnsafeSlow(dimensions * numberBytes)
+  for (const [place, number] of numbers.entries()) {
+    vector.writeFloatLE(number + own.between(-ownShare, ownShare), place * numberBytes)
+  }
+  return normalized(vector)
 }

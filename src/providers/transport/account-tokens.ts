@@ -5,7 +5,6 @@ import { isPrivateHost } from '../../core/public-address.ts'
 
 export type TokenRequest = { address: string; body: string }
 
-/** The parts of a service account's JSON file that make tokens. */
 type ServiceAccount = { email: string; address: string; keyId: string; key: KeyObject }
 
 /** The longest life of an assertion (RFC 7523, section 3; the vendor's limit is an hour). */

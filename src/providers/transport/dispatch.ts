@@ -8,7 +8,6 @@ import type { TraceHeaders } from '../../core/trace.ts'
 export type UpstreamBody = string | readonly (string | Buffer)[]
 export type UpstreamRequest = {
   method: 'GET' | 'POST'
-  /** The path below the base URL. */
   path: string
   /** The path is below the origin of the base URL instead. */
   atOrigin?: boolean

@@ -5,7 +5,6 @@ import { createKeyRing, keyCredential, type KeyRing } from './key-ring.ts'
 import { accountTokens } from './account-tokens.ts'
 import type { TokensInUse } from './vendor-texts.ts'
 
-/** The connections and keys of one provider. */
 type Line = Pick<KeyRing, 'dispatch' | 'hasSpareKey'> & {
   /** Sends without the key. */
   dispatchUnsigned: Dispatch
@@ -13,7 +12,6 @@ type Line = Pick<KeyRing, 'dispatch' | 'hasSpareKey'> & {
   close: () => Promise<void>
 }
 
-/** The configuration of a provider's connections. */
 type VendorLine = {
   providerId: string
   baseUrl: string
@@ -23,7 +21,6 @@ type VendorLine = {
   tokenScope: string | undefined
   badKeyMark: string | undefined
   limits: { upstreamConnectionsMax: number }
-  /** Whether connections use the guarded connector. */
   isGuarded: boolean
 }
 

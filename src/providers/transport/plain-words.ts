@@ -16,7 +16,6 @@ const secrets: readonly Replacement[] = [
   [/\b(?:org|proj|acct)[-_](?=[\w-]{0,60}\d)[\w-]{8,}/g, '[removed]'],
 ]
 const webAddress = /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>`]+/gi
-/** Patterns of network addresses and file paths. */
 const places: readonly Replacement[] = [
   [
     new RegExp(

@@ -7,10 +7,10 @@ import type { Coalescing } from './coalescing.ts'
 import type { Endpoint } from './endpoint.ts'
 import {
   inTrace,
+  linkSignal,
   type Dispatch,
   type UpstreamHead,
   type UpstreamRequest,
-  linkSignal,
 } from './dispatch.ts'
 import { reserveAnswerMemory, noMemory } from './answer-memory.ts'
 
@@ -183,7 +183,6 @@ export type OpenAnswer = {
   pause(): void
   resume(): void
   abort(reason: ProviderFailure): void
-  /** The memory of the call. */
   memory: Turn['memory']
   /** Called when the content is complete: aborts an answer that does not end within the timeout. */
   endWithin(timeoutMs: number): void

@@ -24,7 +24,6 @@ export type VendorTexts = {
 export type TokensInUse = { latest: readonly string[] }
 
 const wordsCharactersMax = 500
-/** Characters of a message that are read. */
 const wordsCharactersRead = 16_384
 const nameCharactersMax = 256
 /** Limits nesting, since very deep objects cannot be printed; no vendor nests deeper. */
@@ -114,7 +113,6 @@ const noContent: ReadonlySet<string> = new Set()
 /** The filter for an upstream inside the process, which has no secrets. */
 export const ownTexts: VendorTexts = createVendorTexts([])
 
-/** Removes keys from texts. */
 type KeyRedaction = {
   redact(text: string): string
   /** A fast check: false if the text contains no key, true if it may contain one. */

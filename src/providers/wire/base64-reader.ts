@@ -16,7 +16,6 @@ const picturesMax = 256
 /** Limit of white space between a name and its value; no encoder writes as much. */
 const gapBytesMax = 1024
 
-/** The start of a JSON string that is the data URL of a picture. */
 const dataUrl = Buffer.from('"data:image')
 
 /**

@@ -12,7 +12,6 @@ const bytesMax = 65_536
 type CountCall = {
   endpoint: Pick<Endpoint, 'dispatch'>
   request: UpstreamRequest
-  /** The member of the answer that has the count. */
   member: string
   readFailure: (head: UpstreamHead) => PieceReader<never>
 }

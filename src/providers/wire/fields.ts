@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
 import { hasDefaultValue } from '../../core/chat/default-values.ts'
 import { unlistedMembers } from '../../core/chat/unlisted.ts'
 import { dropped, type Problem, type Warning } from '../../core/model.ts'
@@ -102,4 +102,24 @@ export function jsonInWords(schema: object | undefined): string {
   }
   const text = JSON.stringify(schema)
   return `Answer with one JSON value and nothing else, without a code fence around it. It is valid against this JSON Schema: ${text}`
+}
+
+const ascending: readonly ReasoningEffort[] = [
+  'none',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'max',
+]
+
+/** The closest effort that a model offers; of two equally close efforts, the higher effort. */
+export function nearestEffort(
+  offered: readonly ReasoningEffort[],
+  wanted: ReasoningEffort,
+): ReasoningEffort {
+  const distance = (effort: ReasoningEffort) =>
+    Math.abs(ascending.indexOf(effort) - ascending.indexOf(wanted))
+  return offered.reduce((best, one) => (distance(one) <= distance(best) ? one : best))
 }

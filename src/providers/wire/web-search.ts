@@ -140,3 +140,14 @@ export function withCounted(usage: Usage | undefined, searches: number): Usage |
   if (searches === 0 || usage?.webSearches) return usage
   return withSearches(usage ?? noUsage, searches)
 }
+
+/** The searches of an answer and the sources of its text. */
+export type Searched = { searches: WebSearch[]; citations: WebCitation[] }
+
+/** The members of a message for the searches of a whole answer. */
+export function searchMembers({ searches, citations }: Searched) {
+  return {
+    ...(citations.length === 0 ? {} : { annotations: citations.slice(0, citationsShownMax) }),
+    ...(searches.length === 0 ? {} : { web_searches: searches.slice(0, searchesShownMax) }),
+  }
+}

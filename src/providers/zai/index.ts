@@ -1,7 +1,6 @@
 import { platformFieldsExcept, thinkingSwitch } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
-import { failureKind } from './failure.ts'
-import { imageAdapter } from './image.ts'
+import { failureKind, imageAdapter } from './image.ts'
 
 /** Z.AI, provider group 3 (docs/vendors.md#zai). */
 export const zai = protocolVendor({

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { ChatRequest } from '../../../src/core/chat/chat.ts'
 import { writeChat } from '../../../src/providers/openai-compatible/chat-request.ts'
 import { plainDialect } from '../../../src/providers/openai-compatible/dialect.ts'
-import { callIdFor } from '../../../src/providers/wire/call-id.ts'
+import { callIdFor } from '../../../src/providers/wire/ids.ts'
 import { describeWire, hello, type WireRow } from '../../support/chat-wire.ts'
 import { modelOf } from '../../support/route.ts'
 

@@ -1,3 +1,4 @@
+import { searchMembers, type Searched } from '../../wire/web-search.ts'
 import type {
   ChatAnswer,
   ChatCompletion,
@@ -12,9 +13,9 @@ import { bodyFailure, type ErrorReading } from '../../openai-compatible/failure.
 import { completeIdentity } from '../../openai-compatible/members.ts'
 import { countedFailure } from '../../transport/answer-failure.ts'
 import { itemsOf, membersOf, type Members } from '../../../core/any-json.ts'
-import { callIdOf } from '../../wire/call-id.ts'
+import { callIdOf } from '../../wire/ids.ts'
 import { openAiTier, usageOf, withTier, type TokensMax } from '../../wire/token-count.ts'
-import { citationsIn, searchIn, searchMembers, withSearchCalls, type Searched } from './search.ts'
+import { citationsIn, searchIn, withSearchCalls } from './search.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 
 /** What reading an answer needs besides its bytes. */

@@ -117,14 +117,3 @@ export function searchCounter() {
     addTo: (usage: Usage | undefined) => withCounted(usage, charged.size),
   }
 }
-
-/** The searches of an answer and the sources of its text. */
-export type Searched = { searches: WebSearch[]; citations: WebCitation[] }
-
-/** The members of a message for the searches of a whole answer. */
-export function searchMembers({ searches, citations }: Searched) {
-  return {
-    ...(citations.length === 0 ? {} : { annotations: citations.slice(0, citationsShownMax) }),
-    ...(searches.length === 0 ? {} : { web_searches: searches.slice(0, searchesShownMax) }),
-  }
-}

@@ -3,8 +3,8 @@ import { eventFailure } from '../../openai-compatible/failure.ts'
 import { tooLarge } from '../../transport/answer-failure.ts'
 import type { VendorTexts } from '../../transport/vendor-texts.ts'
 import { itemsOf, membersOf, textIn, type Members } from '../../../core/any-json.ts'
-import { callsMax } from '../../wire/call-id.ts'
-import { searchesShownMax } from '../../wire/web-search.ts'
+import { callsMax } from '../../wire/ids.ts'
+import { searchesShownMax, searchMembers } from '../../wire/web-search.ts'
 import {
   brokenOff,
   chunkWriter,
@@ -22,7 +22,7 @@ import {
   readUsage,
   type Reading,
 } from './answer.ts'
-import { citationsIn, searchCounter, searchIn, searchMembers } from './search.ts'
+import { citationsIn, searchCounter, searchIn } from './search.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 
 type Options = Omit<Reading, 'request'> & { answerBytesMax: number }

@@ -48,7 +48,6 @@ export type Time = keyof typeof timeWords
 
 export type Thing = { name: ThingName; colour: string | undefined; count: number }
 
-/** The elements of a prompt. */
 type Idea = {
   things: Thing[]
   places: Set<PlaceName>

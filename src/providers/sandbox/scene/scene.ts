@@ -11,7 +11,6 @@ type Request = PictureSize & {
   covered: number
 }
 
-/** The state of a picture while it is drawn. */
 type Stage = PictureSize & {
   /** The shorter side; shapes scale with it, so that extreme ratios look alike. */
   short: number
