@@ -7,12 +7,7 @@ import { nearName } from '../core/words/near-name.ts'
 export type NamePrefixes = Readonly<Record<string, readonly string[]>>
 
 /** Finds the catalog's models by name. */
-export type Names = {
-  /** Models by id, alias and snapshot, and by the id without its provider if unambiguous. */
-  exact: ReadonlyMap<string, Model>
-  /** Finds a model by a name in another spelling (docs/behaviour.md#names-and-defaults). */
-  read(name: string): Model | undefined
-}
+export type Names = ReturnType<typeof createNames>
 
 /** The ids of providers by each prefix of model names, the ids included. */
 export function providersByPrefix(prefixes: NamePrefixes): ReadonlyMap<string, string> {
@@ -32,7 +27,7 @@ export function createNames(
   models: readonly Model[],
   prefixes: NamePrefixes,
   ownIds: ReadonlySet<string> = new Set(),
-): Names {
+) {
   const exact = exactNames(models)
   // Omits models of the operator's endpoints, whose names must match exactly.
   const loose = looseNames(models.filter(({ row }) => !ownIds.has(row.provider)))
@@ -51,8 +46,10 @@ export function createNames(
     return family && snapshotOf(family, `${family.row.upstream_model}-${date}`, false)
   }
   return {
+    /** Models by id, alias and snapshot, and by the id without its provider if unambiguous. */
     exact,
-    read: (name) => {
+    /** Finds a model by a name in another spelling (docs/behaviour.md#names-and-defaults). */
+    read: (name: string): Model | undefined => {
       let plain = plainName(name)
       if (plain === undefined) return undefined
       let found = readPlain(plain)

@@ -6,14 +6,7 @@ import type { ClientState, Step } from './step.ts'
 import { stepsOf } from './client-steps.ts'
 import type { Target } from './target.ts'
 
-export type ClientResult = {
-  client: Client
-  works: readonly string[]
-  faults: readonly Fault[]
-  /** Whether a registration was rate-limited, so that later steps were skipped. */
-  isLimited: boolean
-  state: ClientState
-}
+export type ClientResult = Awaited<ReturnType<typeof play>>
 
 /** Runs the steps of each client in turn; equal GET requests of several clients are sent once. */
 export async function playClients(requester: Requester, target: Target): Promise<ClientResult[]> {
@@ -25,10 +18,11 @@ export async function playClients(requester: Requester, target: Target): Promise
 
 type Asking = (ask: Ask) => Promise<Answer | NoAnswer>
 
-async function play(client: Client, ask: Asking, target: Target): Promise<ClientResult> {
+async function play(client: Client, ask: Asking, target: Target) {
   const state: ClientState = { target, client, request: '' }
   const works = new Set<string>()
   const faults: Fault[] = []
+  /** Whether a registration was rate-limited, so that later steps were skipped. */
   let isLimited = false
   for (const step of stepsOf(client)) {
     const asked = step.ask(state)
