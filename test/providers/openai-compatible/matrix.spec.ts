@@ -100,8 +100,8 @@ describe('the chat requests of OpenAI’s clients', () => {
   }
 
   it('are tested with every vendor', () => {
-    expect(new Set(all.map(({ provider }) => provider))).to.deep.equal(
-      new Set(Object.keys(closedChats)),
+    expect([...new Set(all.map(({ provider }) => provider))]).to.have.members(
+      Object.keys(closedChats),
     )
     expect(others.filter((id) => described.has(id))).to.deep.equal([])
   })

@@ -38,7 +38,8 @@ export const closedChats: Readonly<Record<string, ClosedChat>> = {
 
 /** Throws unless the vendor accepts the body, which for OpenAI's models may be one of the Responses API. */
 export function checkSent(provider: string, body: Body): void {
-  const closed = closedChats[provider]!
+  const closed = closedChats[provider]
+  if (closed === undefined) throw new Error(`closedChats has no row for ${provider}.`)
   if (closed === openai && 'input' in body) checkResponses(body)
   else checkClosed(closed, body)
 }

@@ -90,22 +90,26 @@ function PicturePrices({ prices }: { prices: readonly Schemas['ImagePrice'][] })
   )
 }
 
-const tokenKinds = [
-  { name: 'input_per_million_tokens', title: 'Input' },
-  { name: 'cached_input_per_million_tokens', title: 'Cached input' },
-  { name: 'cache_write_per_million_tokens', title: 'Input written to the cache' },
-  { name: 'image_input_per_million_tokens', title: 'Picture input' },
-  { name: 'audio_input_per_million_tokens', title: 'Audio input' },
-  { name: 'output_per_million_tokens', title: 'Output' },
-  { name: 'thinking_output_per_million_tokens', title: 'Output with reasoning' },
-  { name: 'image_output_per_million_tokens', title: 'Picture output' },
-  { name: 'audio_output_per_million_tokens', title: 'Audio output' },
-] as const
+type TokenPrice = Extract<keyof Pricing, `${string}_per_million_tokens`>
+type TokenKind = { name: TokenPrice; title: string }
 
-type TokenKind = (typeof tokenKinds)[number]
+const tokenTitles: Readonly<Record<TokenPrice, string>> = {
+  input_per_million_tokens: 'Input',
+  cached_input_per_million_tokens: 'Cached input',
+  cache_write_per_million_tokens: 'Input written to the cache',
+  image_input_per_million_tokens: 'Picture input',
+  audio_input_per_million_tokens: 'Audio input',
+  output_per_million_tokens: 'Output',
+  thinking_output_per_million_tokens: 'Output with reasoning',
+  image_output_per_million_tokens: 'Picture output',
+  audio_output_per_million_tokens: 'Audio output',
+}
 
 function tokenRows(pricing: Pricing): TokenKind[] {
-  return tokenKinds.filter(({ name }) => pricing[name] !== undefined)
+  const names = Object.keys(tokenTitles) as TokenPrice[]
+  return names
+    .filter((name) => pricing[name] !== undefined)
+    .map((name) => ({ name, title: tokenTitles[name] }))
 }
 
 function TokenPrices({ rows, pricing }: { rows: readonly TokenKind[]; pricing: Pricing }) {
