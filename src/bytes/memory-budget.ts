@@ -14,23 +14,18 @@ import {
 const largeBytes = 512 * 1024
 
 /** The bytes that the process may hold for all requests together. */
-export type MemoryBudget = {
-  /** Starts to count the memory of one request. */
-  open(): MemoryHold
-  /** The bytes in use. */
-  bytes(): number
-  /** The memory for large pictures. */
-  pictureBytesMax: number
-}
+export type MemoryBudget = ReturnType<typeof createMemoryBudget>
 
 /**
  * Counts the memory of requests and limits it: an account may hold three times the free memory, and paused
  * transfers are ended when new work needs memory (docs/behaviour.md#memory).
  */
-export function createMemoryBudget(options: MemoryBudgetOptions): MemoryBudget {
+export function createMemoryBudget(options: MemoryBudgetOptions) {
   const ledger = new MemoryLedger(options)
   return {
+    /** Starts to count the memory of one request. */
     open: () => new MemoryHold(ledger),
+    /** The bytes in use. */
     bytes: () => ledger.bytes + ledger.reserving.taken(),
     pictureBytesMax: ledger.pictureBytesMax,
   }

@@ -5,29 +5,7 @@ import type { Transfer } from '../bytes/memory-ledger.ts'
 import type { GatewayError } from '../core/error.ts'
 import { originOf } from '../core/networks.ts'
 
-/** An open client connection. Times are milliseconds of the monotonic clock. */
-export type Connection = {
-  readonly socket: Socket
-  /** The client network by which connections are counted. */
-  readonly origin: string
-  /** The current response; `settle` removes it after it has been delivered. */
-  response: ServerResponse | undefined
-  /** Pipelined requests that wait for earlier responses (RFC 9112 section 9.3.2). */
-  waiting: number
-  /** The time since which no request is in progress, and the bytes read by then. */
-  idleSinceMs: number
-  idleBytesRead: number
-  /** Response bytes that the kernel had accepted at the last progress, and its time. */
-  bytesTaken: number
-  takenAtMs: number
-  /** Bytes read and written at the last progress, and its time. */
-  bytesMoved: number
-  movedAtMs: number
-  /** The time at which the connection is closed in any case; further input is discarded. */
-  closesAtMs: number
-  /** An error that is sent after the earlier responses. */
-  refusal: GatewayError | undefined
-}
+export type Connection = ReturnType<typeof openConnection>
 
 /** The reason for refusing or closing a connection. */
 type CloseReason = 'full' | 'address' | 'pipelined' | 'untaken' | 'evicted'
@@ -158,20 +136,29 @@ function createEvict({ open, cut, monotonic }: Evicting): (origin?: string) => b
   }
 }
 
-function openConnection(socket: Socket, nowMs: number): Connection {
+/** An open client connection. Times are milliseconds of the monotonic clock. */
+function openConnection(socket: Socket, nowMs: number) {
   return {
     socket,
+    /** The client network by which connections are counted. */
     origin: originOf(socket.remoteAddress ?? null),
-    response: undefined,
+    /** The current response; `settle` removes it after it has been delivered. */
+    response: undefined as ServerResponse | undefined,
+    /** Pipelined requests that wait for earlier responses (RFC 9112 section 9.3.2). */
     waiting: 0,
+    /** The time since which no request is in progress, and the bytes read by then. */
     idleSinceMs: nowMs,
     idleBytesRead: 0,
+    /** Response bytes that the kernel had accepted at the last progress, and its time. */
     bytesTaken: 0,
     takenAtMs: nowMs,
+    /** Bytes read and written at the last progress, and its time. */
     bytesMoved: 0,
     movedAtMs: nowMs,
+    /** The time at which the connection is closed in any case; further input is discarded. */
     closesAtMs: Infinity,
-    refusal: undefined,
+    /** An error that is sent after the earlier responses. */
+    refusal: undefined as GatewayError | undefined,
   }
 }
 

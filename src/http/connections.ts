@@ -20,26 +20,11 @@ export type ConnectionsOptions = TableOptions & {
   clock: () => number
 }
 
-/** The client connections, limited in number and duration. */
-export type Connections = Pick<
-  ConnectionTable,
-  'countDropped' | 'closeIdle' | 'closeAll' | 'stop'
-> & {
-  accept(socket: Socket): void
-  /** Handles requests one at a time, in the order of their connection. */
-  serve(request: IncomingMessage, response: ServerResponse): void
-  /** Whether a pipelined request is waiting. */
-  isAwaited(socket: Socket): boolean
-  /** Answers bytes that Node's HTTP parser rejects. */
-  refuseMalformed(cause: ParseError, socket: Socket): void
-  /** Sends an error and closes the connection, even if the client keeps it open. */
-  refuse(socket: Socket, error: GatewayError): void
-}
-
 /** Few clients pipeline, and each waiting request takes memory. */
 const pipelinedRequestsMax = 16
 
-export function createConnections(options: ConnectionsOptions): Connections {
+/** The client connections, limited in number and duration. */
+export function createConnections(options: ConnectionsOptions) {
   const { handle } = options
   const table = createConnectionTable(options)
   const refusals = createRefusals({ ...options, table })
@@ -48,7 +33,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
     handle(request, response)
     if (connection.refusal !== undefined) refusals.sendAfterAnswers(connection, connection.refusal)
   }
-  const serve: Connections['serve'] = (request, response) => {
+  /** Handles requests one at a time, in the order of their connection. */
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const connection = table.get(request.socket)
     if (connection === undefined || connection.refusal !== undefined) return
     if (response.socket !== null) {
@@ -70,14 +56,16 @@ export function createConnections(options: ConnectionsOptions): Connections {
   }
   return {
     ...table,
-    accept: (socket) => {
+    accept: (socket: Socket) => {
       const { connection, missing } = table.add(socket)
       if (missing !== undefined) refusals.refuseConnection(connection, missing)
     },
     serve,
-    isAwaited: (socket) => (table.get(socket)?.waiting ?? 0) > 0,
+    /** Whether a pipelined request is waiting. */
+    isAwaited: (socket: Socket) => (table.get(socket)?.waiting ?? 0) > 0,
     refuse: refusals.refuse,
-    refuseMalformed: (cause, socket) => {
+    /** Answers bytes that Node's HTTP parser rejects. */
+    refuseMalformed: (cause: ParseError, socket: Socket) => {
       if (cause.code === 'ECONNRESET' || !socket.writable) socket.destroy()
       else refusals.refuse(socket, malformedError(cause))
     },
@@ -122,6 +110,7 @@ function createRefusals({ limits, clock, monotonic, table, onRefusal }: RefusalO
     onRefusal(send(connection, error), error)
   }
   return {
+    /** Sends an error and closes the connection, even if the client keeps it open. */
     refuse: (socket: Socket, error: GatewayError): void => {
       const connection = table.get(socket)
       if (connection === undefined) socket.destroy()

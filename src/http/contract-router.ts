@@ -55,17 +55,7 @@ type Options = {
 /** Maximum body size of OAuth endpoints; a client registration has a few kilobytes. */
 const oauthRequestBytesMax = 65_536
 
-export type ContractRouter = {
-  /**
-   * Returns the handler for a request; for a wrong method, a handler that refuses the request.
-   * Undefined if the path is not literally in the contract: the path is unknown or has parameters.
-   */
-  find(request: IncomingMessage): OperationHandler | undefined
-  /** Registers operations whose paths have parameters; a trailing parameter may contain slashes. */
-  bindPatterns(router: Router<ExchangeState>): void
-  /** Throws `method_not_allowed`, or `not_found` if `methods` is empty. */
-  refuse(request: IncomingMessage, methods: readonly string[]): never
-}
+export type ContractRouter = ReturnType<typeof createContractRouter>
 
 const document = new URL('../../generated/routes.json', import.meta.url)
 
@@ -87,7 +77,7 @@ export async function loadContract(): Promise<LoadedContract> {
  * security of each operation. The router reads them once into a table, because openapi-backend's
  * `handleRequest` flattens the document for each request (docs/performance.md#routing).
  */
-export function createContractRouter(backend: LoadedContract, options: Options): ContractRouter {
+export function createContractRouter(backend: LoadedContract, options: Options) {
   registerHandlers(backend, options)
   registerRefusals(backend, options.security)
   const described = backend.router.getOperations()
@@ -110,16 +100,22 @@ export function createContractRouter(backend: LoadedContract, options: Options):
     }
   }
   return {
-    find: ({ method = '', url = '' }) => {
+    /**
+     * Returns the handler for a request; for a wrong method, a handler that refuses the request.
+     * Undefined if the path is not literally in the contract: the path is unknown or has parameters.
+     */
+    find: ({ method = '', url = '' }: IncomingMessage) => {
       const found = paths.get(url) ?? paths.get(url.split('?', 1)[0]!.replace(/(?<=.)\/$/, ''))
       return found?.methods.get(method === 'HEAD' ? 'GET' : method) ?? found?.refusal
     },
-    bindPatterns: (router) => {
+    /** Registers operations whose paths have parameters; a trailing parameter may contain slashes. */
+    bindPatterns: (router: Router<ExchangeState>) => {
       for (const { method, path, handler } of patterns) {
         router.register(patternOf(path), [method], (context) => handler(context))
       }
     },
-    refuse: (request, methods) => {
+    /** Throws `method_not_allowed`, or `not_found` if `methods` is empty. */
+    refuse: (request: IncomingMessage, methods: readonly string[]): never => {
       const { notFound, methodNotAllowed } = backend.handlers
       const refuse = methods.length === 0 ? notFound : methodNotAllowed
       // `notFound` and `methodNotAllowed` always throw.

@@ -117,32 +117,22 @@ export function createExchange(
 }
 
 /** A running exchange; it holds a slot of the concurrent requests until its response is closed. */
-type Running = {
-  context: ExchangeContext
-  slots: { taken: number }
-  hasSlot: boolean
-  startedAt: number
-  leaveKey: () => void
-  /** Whether the client disconnected before the response was complete. */
-  left: boolean
-  isClosed: boolean
-  isOver: boolean
-  /** The response is written elsewhere, and its close ends the exchange. */
-  endsOnClose: boolean
-}
+type Running = ReturnType<typeof begin>
 
-function begin(context: ExchangeContext, slots: Running['slots'], options: ExchangeOptions) {
+function begin(context: ExchangeContext, slots: { taken: number }, options: ExchangeOptions) {
   const { res, state } = context
   slots.taken++
-  const running: Running = {
+  const running = {
     context,
     slots,
     hasSlot: true,
     startedAt: options.monotonic(),
     leaveKey: options.followKey(state),
+    /** Whether the client disconnected before the response was complete. */
     left: false,
     isClosed: false,
     isOver: false,
+    /** The response is written elsewhere, and its close ends the exchange. */
     endsOnClose: false,
   }
   res.once('close', () => {

@@ -46,22 +46,13 @@ type Options = Omit<ExchangeOptions, 'closing' | 'refuse' | 'onExchange'> & {
   }
 }
 
-export type GatewayServer = {
-  /**
-   * Resolves with the bound port, also for `port` 0. With `reusePort` several processes may listen
-   * on the port, and the kernel distributes connections.
-   */
-  listen(port: number, host: string, reusePort?: boolean): Promise<number>
-  /**
-   * Reports not ready and serves requests for `noticeMs` (default `drainNoticeMs`). Then closes the
-   * port and waits for running requests, up to `drainTimeoutMs` in all.
-   */
-  drain(noticeMs?: number): Promise<void>
-  draining(): boolean
-  running(): number
-}
+export type GatewayServer = ReturnType<typeof createHttpServer>
 
-/** The HTTP server: operations of the contract, then the router for all other paths. */
+/**
+ * The HTTP server: operations of the contract, then the router for all other paths. `drain` reports not
+ * ready and serves requests for `noticeMs`; then it closes the port and waits for running requests, up to
+ * `drainTimeoutMs` in all.
+ */
 export function createHttpServer({
   contract,
   router,
@@ -69,7 +60,7 @@ export function createHttpServer({
   onDrain,
   events,
   ...options
-}: Options): GatewayServer {
+}: Options) {
   let draining = false
   let closing = false
   const { exchanged: onExchange, acceptFailed: onError } = events
@@ -108,7 +99,8 @@ export function createHttpServer({
     connections.refuse(socket as Socket, noProxy)
   })
   return {
-    listen: (port, host, reusePort) => listen(server, { port, host, reusePort, onError }),
+    listen: (port: number, host: string, reusePort?: boolean) =>
+      listen(server, { port, host, reusePort, onError }),
     drain: async (noticeMs = limits.drainNoticeMs) => {
       const endsAt = performance.now() + limits.drainTimeoutMs
       const isLate = flagAfter(limits.drainTimeoutMs)
@@ -245,6 +237,10 @@ type Listening = {
   onError: (error: Error) => void
 }
 
+/**
+ * Resolves with the bound port, also for `port` 0. With `reusePort` several processes may listen
+ * on the port, and the kernel distributes connections.
+ */
 function listen(server: Server, { onError, ...address }: Listening): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)

@@ -1,11 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-export type SessionCookie = {
-  read(request: IncomingMessage): string | undefined
-  set(token: string, ageSeconds: number): string
-  /** The `set-cookie` header that removes the session. */
-  clear(): string
-}
+export type SessionCookie = ReturnType<typeof createSessionCookie>
 
 /** Maximum length of a cookie's value; the gateway's cookies are shorter. */
 const valueLengthMax = 200
@@ -22,13 +17,15 @@ export function presentsSession(request: IncomingMessage): boolean {
  * With https the name begins with `__Host-`, so that no other host and no plain connection can set
  * it (RFC 6265bis section 4.1.3.2).
  */
-export function createSessionCookie(baseUrl: string | undefined): SessionCookie {
+export function createSessionCookie(baseUrl: string | undefined) {
   const isSecure = baseUrl?.startsWith('https:') === true
   const name = isSecure ? secureName : plainName
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
   return {
-    read: (request) => cookieOf(request, name),
-    set: (token, ageSeconds) => `${name}=${token}; ${attributes}; Max-Age=${ageSeconds}`,
+    read: (request: IncomingMessage) => cookieOf(request, name),
+    set: (token: string, ageSeconds: number) =>
+      `${name}=${token}; ${attributes}; Max-Age=${ageSeconds}`,
+    /** The `set-cookie` header that removes the session. */
     clear: () => `${name}=; ${attributes}; Max-Age=0`,
   }
 }

@@ -155,13 +155,7 @@ function partialUsage(stream: ChatStream, estimated: Usage): Usage {
   return { ...counted, inputTokens, outputTokens, estimated: true }
 }
 
-type EventCopy = {
-  /** Keeps the events that are written, and forwards them. */
-  sink: EventSink
-  events(): Buffer
-  /** Whether all events were kept, within `cacheBytesMax`. */
-  complete(): boolean
-}
+type EventCopy = ReturnType<typeof copyEvents>
 
 /** Bytes to keep for the cache (0: none) and for the token estimate. */
 type Limits = { cacheBytesMax: number; estimateBytesMax: number; memory: MemoryHold }
@@ -172,10 +166,7 @@ const slabBytes = 8192
  * Keeps the events that pass, for the cache and for token estimates. They are copied into slabs,
  * since hundreds of small buffers that live as long as a stream burden the garbage collector.
  */
-export function copyEvents(
-  sink: EventSink,
-  { cacheBytesMax, estimateBytesMax, memory }: Limits,
-): EventCopy {
+export function copyEvents(sink: EventSink, { cacheBytesMax, estimateBytesMax, memory }: Limits) {
   let bytesMax = Math.max(cacheBytesMax, estimateBytesMax)
   const full: Buffer[] = []
   let slab = Buffer.alloc(0)
@@ -203,7 +194,9 @@ export function copyEvents(
 
   return {
     events: () => Buffer.concat([...full, slab.subarray(0, used)]),
+    /** Whether all events were kept, within `cacheBytesMax`. */
     complete: () => bytes <= Math.min(cacheBytesMax, bytesMax),
+    /** Keeps the events that are written, and forwards them. */
     sink: {
       onDrain: sink.onDrain,
       write: (piece: Buffer) => {

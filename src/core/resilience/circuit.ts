@@ -10,33 +10,26 @@ type Options = {
 /** The state of a circuit; `leftMs` is how long an open circuit stays open. */
 export type CircuitView = { state: 'closed' | 'open' | 'half_open'; leftMs: number }
 
-/** A circuit breaker: after failures it blocks uses for a while, then lets single uses through as tests. */
-export type Circuit = {
-  view(): CircuitView
-  /** Whether uses are blocked: the circuit is open, or a test is running. */
-  isOpen(): boolean
-  /** Must be called before each use, which may be the test. */
-  began(): void
-  succeeded(): void
-  /** The use was cancelled, so its outcome does not count. */
-  cancelled(): void
-  /** `opens`: opens the circuit regardless of the failure count; `retryAfterMs`: the minimum pause. */
-  failed(failure?: { opens?: boolean; retryAfterMs?: number }): void
-}
+type Failure = { opens?: boolean; retryAfterMs?: number }
 
-export function createCircuit({ failuresMax, pauseMs, pauseMaxMs, monotonic }: Options): Circuit {
+export type Circuit = ReturnType<typeof createCircuit>
+
+/** A circuit breaker: after failures it blocks uses for a while, then lets single uses through as tests. */
+export function createCircuit({ failuresMax, pauseMs, pauseMaxMs, monotonic }: Options) {
   let failures = 0
   let openings = 0
   /** The time until which the circuit is open; 0 while it is closed. */
   let openUntil = 0
   let isTested = false
   return {
-    view: () => {
+    view: (): CircuitView => {
       if (openUntil === 0) return { state: 'closed', leftMs: 0 }
       const leftMs = openUntil - monotonic()
       return isTested || leftMs <= 0 ? { state: 'half_open', leftMs: 0 } : { state: 'open', leftMs }
     },
+    /** Whether uses are blocked: the circuit is open, or a test is running. */
     isOpen: () => openUntil > 0 && (isTested || monotonic() < openUntil),
+    /** Must be called before each use, which may be the test. */
     began: () => {
       if (openUntil > 0 && monotonic() >= openUntil) isTested = true
     },
@@ -44,10 +37,12 @@ export function createCircuit({ failuresMax, pauseMs, pauseMaxMs, monotonic }: O
       failures = openings = openUntil = 0
       isTested = false
     },
+    /** The use was cancelled, so its outcome does not count. */
     cancelled: () => {
       isTested = false
     },
-    failed: ({ opens = false, retryAfterMs = 0 } = {}) => {
+    /** `opens`: opens the circuit regardless of the failure count; `retryAfterMs`: the minimum pause. */
+    failed: ({ opens = false, retryAfterMs = 0 }: Failure = {}) => {
       failures++
       isTested = false
       if (!opens && openUntil === 0 && failures < failuresMax()) return

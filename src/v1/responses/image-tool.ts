@@ -13,19 +13,7 @@ import { defaultImageModel, type ImageTool } from './tools.ts'
 export type Wish = { prompt: string; isEdit: boolean }
 
 /** The tool `image_generation` of a request, checked. */
-export type CheckedTool = {
-  /** The parameter of the tool. */
-  param: string
-  /** The images of the conversation that an edit changes. */
-  shown: readonly NamedAddress[]
-  /** Adjustments that every image has. */
-  warnings: readonly Warning[]
-  /** The parameter of a setting that has this name in the images API. */
-  nameOf: (name: string) => string
-  requestFor(wish: Wish): CallInputs<ImageRequest>
-  /** Whether each call is an edit; undefined if the model decides. */
-  isEdit: boolean | undefined
-}
+export type CheckedTool = Awaited<ReturnType<typeof checkImageTool>>
 
 type Options = {
   tool: ImageTool
@@ -39,7 +27,7 @@ type Options = {
  * Checks the tool as the images API would check a request, before the language model is paid. Throws a
  * GatewayError.
  */
-export async function checkImageTool(options: Options): Promise<CheckedTool> {
+export async function checkImageTool(options: Options) {
   const { tool, request, context, gateway } = options
   const param = unsent + tool.param
   const { action = 'auto', input_fidelity: fidelity = null } = tool.settings
@@ -53,7 +41,7 @@ export async function checkImageTool(options: Options): Promise<CheckedTool> {
   const nameOf = (name: string) =>
     name === 'model' || name in tool.settings ? `${param}.${name}` : param
   const models: FoundModels = [gateway.find(settings.model, context.caller)]
-  const requestFor: CheckedTool['requestFor'] = (wish) => {
+  const requestFor = (wish: Wish): CallInputs<ImageRequest> => {
     const { user = null } = request
     const edit = wish.isEdit ? { input_fidelity: fidelity } : {}
     const body = { ...settings, ...edit, prompt: wish.prompt, n: 1, user }
@@ -66,11 +54,16 @@ export async function checkImageTool(options: Options): Promise<CheckedTool> {
     throw withName(error, nameOnce(nameOf))
   })
   return {
+    /** The parameter of the tool. */
     param,
+    /** The images of the conversation that an edit changes. */
     shown,
+    /** Adjustments that every image has. */
     warnings: [...ignored, ...warnings],
+    /** The parameter of a setting that has this name in the images API. */
     nameOf,
     requestFor,
+    /** Whether each call is an edit; undefined if the model decides. */
     isEdit: action === 'auto' ? undefined : isEdit,
   }
 }
