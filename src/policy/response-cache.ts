@@ -4,21 +4,7 @@ import { piecesLength, type Pieces } from '../bytes/pieces.ts'
 import { extractBuffers, restoreBuffers } from './result-bytes.ts'
 import type { SharedCache } from './redis-cache/redis-cache.ts'
 
-export type ResponseCache = {
-  /** Reads the cache of this process. */
-  readCache(key: string): CachedAnswer | undefined
-  /** Reads the shared cache; absent if there is none. */
-  readSharedCache?: (key: string) => Promise<CachedAnswer | undefined>
-  /**
-   * Stores an answer unless it is too large; `ttlMs` overrides the configured lifetime. Resolves with whether
-   * the shared cache stored the answer; undefined if the answer was not sent to it.
-   */
-  writeCache(
-    key: string,
-    answer: CachedAnswer,
-    ttlMs: number | undefined,
-  ): Promise<boolean> | undefined
-}
+export type ResponseCache = ReturnType<typeof createResponseCache>
 
 type Options = {
   bytesMax: number
@@ -36,7 +22,7 @@ const bookkeepingBytes = 1024
  * An LRU cache of answers in memory, bounded in bytes, in front of an optional shared cache. Keyv is not used
  * here because it awaits several times for each look-up (docs/performance.md#response-cache).
  */
-export function createResponseCache(options: Options): ResponseCache {
+export function createResponseCache(options: Options) {
   const { bytesMax, limits, shared, monotonic } = options
   const standardTtlMs = () => limits().cacheTtlSeconds * 1000
   const memory = createMemoryBlocks()
@@ -66,7 +52,8 @@ export function createResponseCache(options: Options): ResponseCache {
     return entry.answer
   }
   return {
-    readCache: (key) => {
+    /** Reads the cache of this process. */
+    readCache: (key: string): CachedAnswer | undefined => {
       const entry = entries.get(key)
       if (entry === undefined) return undefined
       if (entry.endsAt < monotonic()) return void entries.delete(key)
@@ -74,8 +61,13 @@ export function createResponseCache(options: Options): ResponseCache {
       if (stored === undefined) return answer
       return { ...answer, result: restoreBuffers(answer.result, memory.read(stored)) }
     },
-    ...(shared === undefined ? {} : { readSharedCache: readFrom(shared) }),
-    writeCache: (key, answer, ttlOverrideMs) => {
+    /** Reads the shared cache; undefined if there is none. */
+    readSharedCache: shared && readFrom(shared),
+    /**
+     * Stores an answer unless it is too large; `ttlOverrideMs` replaces the configured lifetime. Resolves with
+     * whether the shared cache stored the answer; undefined if the answer was not sent to it.
+     */
+    writeCache: (key: string, answer: CachedAnswer, ttlOverrideMs: number | undefined) => {
       const ttlMs = ttlOverrideMs ?? standardTtlMs()
       if (ttlMs <= 0 || answer.bytes > cacheEntryBytesMax) return undefined
       insert(key, answer, monotonic() + ttlMs)
