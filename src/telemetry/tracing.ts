@@ -27,11 +27,11 @@ type Derived = Pick<
   'otlpHeaders' | 'isOneOfMany' | 'spansMax' | 'flushTimeoutMs'
 >
 
-/** Traces requests; `close` sends the remaining spans and metrics. */
-export type Started = { tracing: Tracing | undefined; close: () => Promise<void> }
-
-/** Starts tracing as configured. OpenTelemetry is loaded only if it is configured. */
-export async function startTracing(options: Options): Promise<Started> {
+/**
+ * Starts tracing as configured; `close` sends the remaining spans and metrics. OpenTelemetry is loaded only if
+ * it is configured.
+ */
+export async function startTracing(options: Options) {
   const { config, secrets, metrics, events } = options
   const { otlpEndpoint, otelSdkDisabled, traceContext, workers, limits } = config
   if (otlpEndpoint === undefined || otelSdkDisabled) {

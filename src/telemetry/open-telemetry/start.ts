@@ -13,32 +13,29 @@ import {
   ParentBasedSampler,
   TraceIdRatioBasedSampler,
   TracerProvider,
+  type ReadableSpan,
   type Sampler,
   type SpanExporter,
+  type SpanProcessor,
 } from '@opentelemetry/sdk-trace'
 import { contractInfo } from '../../../generated/operations.ts'
-import type { Tracing } from '../../core/trace.ts'
+import type { components } from '../../../generated/settings.ts'
 import { createBridge, type MetricFamily } from './bridge.ts'
 import { createInstruments } from './instruments.ts'
-import { createOutbox, type Losses } from './outbox.ts'
 import { createSpans } from './spans.ts'
+
+type Settings = components['schemas']['Settings']
 
 /** The destination and the selection of traces and metrics. */
 export type OpenTelemetrySettings = {
-  traceContext: 'passed_on' | 'taken' | 'ignored'
+  traceContext: Settings['trace_context']
   otlpEndpoint: string
-  otlpProtocol: 'http/protobuf' | 'http/json'
+  otlpProtocol: Settings['otlp_protocol']
   otlpTimeoutMs: number
   otlpHeaders: Readonly<Record<string, string>> | undefined
   serviceName: string
   resourceAttributes: Readonly<Record<string, string>>
-  tracesSampler:
-    | 'always_on'
-    | 'always_off'
-    | 'traceidratio'
-    | 'parentbased_always_on'
-    | 'parentbased_always_off'
-    | 'parentbased_traceidratio'
+  tracesSampler: Settings['traces_sampler']
   tracesSamplerArg: number
   metricExportIntervalMs: number
   /** Whether other processes have the same name and attributes. */
@@ -53,6 +50,13 @@ type Options = {
   losses: Losses
 }
 
+/** Receives the results of exports and the lost spans. */
+type Losses = {
+  dropped(reason: 'queue_full' | 'export_failed', spans: number): void
+  /** An export ended, with or without an error. */
+  exported(signal: 'traces' | 'metrics', error?: Error): void
+}
+
 const spanBatchMax = 512
 /** The maximum length of attribute values that providers or clients choose. */
 const valueCharactersMax = 256
@@ -61,33 +65,15 @@ const exportsConcurrentMax = 4
 const spanDelayMs = 1000
 
 /** Starts to export spans and metrics; `close` exports the remaining ones within a time limit. */
-export async function startOpenTelemetry({
-  settings,
-  readMetrics,
-  losses,
-}: Options): Promise<{ tracing: Tracing; close: () => Promise<void> }> {
-  const { traceContext, otlpTimeoutMs, spansMax, flushTimeoutMs } = settings
+export async function startOpenTelemetry({ settings, readMetrics, losses }: Options) {
+  const { traceContext, flushTimeoutMs } = settings
   const exporters = await createExporters(settings)
   const resource = defaultResource().merge(resourceFromAttributes(resourceOf(settings)))
   const traces = new TracerProvider({
     resource,
     sampler: samplerOf(settings),
     spanLimits: { attributeValueLengthLimit: valueCharactersMax },
-    spanProcessors: [
-      createOutbox({
-        exporter: exporters.spans,
-        spansMax,
-        losses,
-        batching: (exporter) =>
-          new BatchSpanProcessor({
-            exporter,
-            maxQueueSize: spansMax,
-            maxExportBatchSize: Math.min(spanBatchMax, spansMax),
-            scheduledDelayMillis: spanDelayMs,
-            exportTimeoutMillis: otlpTimeoutMs,
-          }),
-      }),
-    ],
+    spanProcessors: [createOutbox(exporters.spans, settings, losses)],
   })
   const metrics = new MeterProvider({
     resource,
@@ -133,6 +119,44 @@ async function createExporters(settings: OpenTelemetrySettings): Promise<Exporte
   return {
     spans: new OTLPTraceExporter({ ...options, url: `${otlpEndpoint}/v1/traces` }),
     metrics: new OTLPMetricExporter({ ...options, url: `${otlpEndpoint}/v1/metrics` }),
+  }
+}
+
+/** Batches spans for an exporter. Spans above the limit are dropped; each lost span is counted. */
+function createOutbox(
+  exporter: SpanExporter,
+  { otlpTimeoutMs, spansMax }: OpenTelemetrySettings,
+  losses: Losses,
+): SpanProcessor {
+  let waiting = 0
+  const counting: SpanExporter = {
+    export: (spans, onResult) => {
+      waiting -= spans.length
+      exporter.export(spans, (result) => {
+        if (result.error !== undefined) losses.dropped('export_failed', spans.length)
+        losses.exported('traces', result.error)
+        onResult(result)
+      })
+    },
+    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
+    shutdown: () => exporter.shutdown(),
+  }
+  const batches = new BatchSpanProcessor({
+    exporter: counting,
+    maxQueueSize: spansMax,
+    maxExportBatchSize: Math.min(spanBatchMax, spansMax),
+    scheduledDelayMillis: spanDelayMs,
+    exportTimeoutMillis: otlpTimeoutMs,
+  })
+  return {
+    onStart: () => undefined,
+    onEnd: (span: ReadableSpan) => {
+      if (waiting >= spansMax) return losses.dropped('queue_full', 1)
+      waiting++
+      return batches.onEnd(span)
+    },
+    forceFlush: () => batches.forceFlush(),
+    shutdown: () => batches.shutdown(),
   }
 }
 
