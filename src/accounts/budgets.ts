@@ -20,17 +20,7 @@ import {
 type Schemas = components['schemas']
 type BudgetState = Schemas['BudgetState']
 
-export type Budgets = {
-  reserve: Reserve
-  /** The budget states of a caller's account and key; null without a budget. */
-  statesFor(caller: Caller): Promise<[account: BudgetState | null, key: BudgetState | null]>
-  /** The budget states in the current periods, in the order of the owners. */
-  states(owners: readonly BudgetOwner[]): Promise<BudgetState[]>
-  /** Ids of requests that this process has reserved money for. */
-  reserved: ReadonlySet<string>
-  /** Ended requests whose rows may still be in the store, with the number of attempts to delete them. */
-  uncertain: Map<string, number>
-}
+export type Budgets = ReturnType<typeof createBudgets>
 
 type Options = {
   store: ReservingStore
@@ -46,9 +36,11 @@ const triesMax = 4
 const uncertainMax = 10_000
 
 /** Budgets of accounts and keys in the store (docs/storage.md#budgets). */
-export function createBudgets({ store, clock, limits }: Options): Budgets {
+export function createBudgets({ store, clock, limits }: Options) {
   const { db } = store
+  /** Ids of requests that this process has reserved money for. */
   const reserved = new Set<string>()
+  /** Ended requests whose rows may still be in the store, with the number of attempts to delete them. */
   const uncertain = new Map<string, number>()
   const markUncertain = (requestId: string): void => {
     if (uncertain.size < uncertainMax) uncertain.set(requestId, 0)
@@ -89,14 +81,17 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
     },
   })
 
-  const states: Budgets['states'] = (owners) => orOverloaded(() => readStates(db, owners, clock()))
+  /** The budget states in the current periods, in the order of the owners. */
+  const states = (owners: readonly BudgetOwner[]): Promise<BudgetState[]> =>
+    orOverloaded(() => readStates(db, owners, clock()))
 
   return {
     reserve,
     reserved,
     uncertain,
     states,
-    statesFor: async (caller) => {
+    /** The budget states of a caller's account and key; null without a budget. */
+    statesFor: async (caller: Caller): Promise<[BudgetState | null, BudgetState | null]> => {
       const found = await states(ownersOf(caller))
       const {
         allowances: [account, key],

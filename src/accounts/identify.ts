@@ -40,11 +40,7 @@ type Options = {
   onUse: (keyId: string) => void
 }
 
-export type KeyCache = {
-  identify: Identify
-  /** Removes callers from the cache; the store is read at their next use. */
-  forget(isAffected: (caller: Caller) => boolean): void
-}
+export type KeyCache = ReturnType<typeof createIdentify>
 
 /** Authenticates keys against the store, and caches the keys that it finds. */
 export function createIdentify({
@@ -55,7 +51,7 @@ export function createIdentify({
   keyCacheEntriesMax,
   tokensFor,
   onUse,
-}: Options): KeyCache {
+}: Options) {
   const cache = new LRUCache<string, Cached>({ max: keyCacheEntriesMax })
   const lookingUp = new Map<string, Promise<Cached>>()
 
@@ -93,7 +89,8 @@ export function createIdentify({
       return caller
     })
   }
-  const forget: KeyCache['forget'] = (isAffected) => {
+  /** Removes callers from the cache; the store is read at their next use. */
+  const forget = (isAffected: (caller: Caller) => boolean): void => {
     changes++
     lookingUp.clear()
     const affected = [...cache].filter(([, { caller }]) => isAffected(caller))

@@ -23,27 +23,7 @@ type ReadKeys = {
 /** One stored key of a provider; without `id`, all its stored keys. */
 type Which = { id?: string }
 
-/** API keys of providers that operators added while the gateway ran, encrypted in the store. */
-export type ProviderKeys = {
-  read(): Promise<ReadKeys>
-  /** Changes when a key is added, removed or encrypted again. */
-  version(): Promise<string>
-  /** The keys without their secrets, oldest first; `usesStore` is whether a provider uses stored keys. */
-  list(usesStore: (providerId: string) => boolean): Promise<ProviderKey[]>
-  /** The key in plain text, for a test. Throws `not_found`, or `invalid_value` if it cannot be decrypted. */
-  reveal(providerId: string, id: string): Promise<string>
-  /** Stores a key, in place of others if `replaces` is given. Throws `invalid_value`, `not_found`. */
-  create(
-    by: Actor,
-    providerId: string,
-    key: string,
-    replaces?: Which,
-  ): Promise<Omit<ProviderKey, 'is_used'>>
-  /** Throws `not_found` if there is no such key. */
-  remove(by: Actor, providerId: string, which: Which): Promise<void>
-  /** Encrypts all keys again with the newest encryption key, and returns their number. */
-  encryptAgain(by: Actor): Promise<number>
-}
+export type ProviderKeys = ReturnType<typeof createProviderKeys>
 
 /** Keys of one provider: enough for rotation over many accounts; bounds the work of a change. */
 const keysPerProviderMax = 20
@@ -51,36 +31,44 @@ const keysPerProviderMax = 20
 const hintKeyLengthMin = 16
 const hintLength = 4
 
-export function createProviderKeys(options: Options): ProviderKeys {
+/** API keys of providers that operators added while the gateway ran, encrypted in the store. */
+export function createProviderKeys(options: Options) {
   const { store, encryption } = options
   const { db } = store
   const plain = (row: Tables['provider_keys']) => encryption.decrypt(row, contextOf(row))
   return {
     read: () => readProviderKeys(store, encryption),
+    /** Changes when a key is added, removed or encrypted again. */
     version: async () => {
       const columns = ['id', 'encryption_key_id'] as const
       const found = await db.selectFrom('provider_keys').select(columns).orderBy('id').execute()
       return found.map(({ id, encryption_key_id: by }) => `${id} ${by}`).join()
     },
-    list: async (usesStore) =>
+    /** The keys without their secrets, oldest first; `usesStore` is whether a provider uses stored keys. */
+    list: async (usesStore: (providerId: string) => boolean): Promise<ProviderKey[]> =>
       (await rowsIn(db)).map((row) => {
         const isUsed = usesStore(row.provider_id) && plain(row) !== undefined
         return { ...toForm(row), is_used: isUsed }
       }),
-    reveal: async (providerId, id) => {
+    /** The key in plain text, for a test. Throws `not_found`, or `invalid_value` if it cannot be decrypted. */
+    reveal: async (providerId: string, id: string) => {
       const [found] = select(await rowsIn(db), providerId, { id })
       const key = plain(found)
       if (key === undefined) throw new GatewayError('invalid_value', unreadable(found))
       return key
     },
-    create: async (...parts) => toForm(await insert(options, ...parts)),
-    remove: (by, providerId, which) =>
+    /** Stores a key, in place of others if `replaces` is given. Throws `invalid_value`, `not_found`. */
+    create: async (by: Actor, providerId: string, key: string, replaces?: Which) =>
+      toForm(await insert(options, by, providerId, key, replaces)),
+    /** Throws `not_found` if there is no such key. */
+    remove: (by: Actor, providerId: string, which: Which) =>
       operatorChange(options, by, 'provider_key.delete', async (transaction) => {
         const found = select(await rowsIn(transaction), providerId, which)
         await deleteAll(transaction, found)
         return { target: which.id ?? providerId, before: summary(providerId, found) }
       }),
-    encryptAgain: async (by) => {
+    /** Encrypts all keys again with the newest encryption key, and returns their number. */
+    encryptAgain: async (by: Actor) => {
       encryption.replaceKey()
       let count = 0
       await operatorChange(options, by, 'provider_key.encrypt', async (transaction) => {

@@ -23,22 +23,19 @@ type ReservationRequest = {
   owners: readonly OwnedWindow[]
 }
 
-/** Reserves in groups; both functions throw a GatewayError when the store fails. */
-type Reservations = {
-  /** Returns for each request whether it was granted: its windows exist and have enough money left. */
-  grant(requests: readonly ReservationRequest[]): Promise<readonly boolean[]>
-  end(requestIds: readonly string[]): Promise<readonly void[]>
-}
-
-/** Reservations in a store, which decides each group in one transaction. */
-export function createReservations(store: ReservingStore): Reservations {
+/**
+ * Reservations in a store, which decides each group in one transaction. Both functions throw a GatewayError
+ * when the store fails.
+ */
+export function createReservations(store: ReservingStore) {
   const { db, dialect, commit, decide } = store
   const ending = (requestId: string): StoreStatement =>
     db.deleteFrom('reservations').where('request_id', '=', requestId).compile()
   return {
-    grant: (requests) =>
+    /** Returns for each request whether it was granted: its windows exist and have enough money left. */
+    grant: (requests: readonly ReservationRequest[]) =>
       decide(() => (dialect === 'sqlite' ? grantEach(store, requests) : grantAll(store, requests))),
-    end: async (requestIds) => {
+    end: async (requestIds: readonly string[]) => {
       const sorted = requestIds.toSorted()
       await decide(() => commit(sorted.map(ending)))
       return requestIds.map(() => undefined)

@@ -14,14 +14,7 @@ import { plainKey } from './key-settings.ts'
 
 type CreatedKey = components['schemas']['CreatedApiKey']
 
-/** The keys that signed-in people call models with: rows of `api_keys` of kind `session`. */
-export type SessionKeys = {
-  /**
-   * Returns the person's key for the current account with a new secret; the old secret stops working.
-   * Throws `invalid_session`, and `not_found` for an account that the person does not belong to.
-   */
-  renew(caller: PersonCaller, mode: Mode, actor: Actor): Promise<CreatedKey>
-}
+export type SessionKeys = ReturnType<typeof createSessionKeys>
 
 type Options = ChangeParts & {
   limits: { sessionIdleSeconds: number }
@@ -30,11 +23,16 @@ type Options = ChangeParts & {
 /** The lifetime of a key, unless its session ends earlier. */
 const keyTtlMs = 3_600_000
 
-export function createSessionKeys(options: Options): SessionKeys {
+/** The keys that signed-in people call models with: rows of `api_keys` of kind `session`. */
+export function createSessionKeys(options: Options) {
   const { audit, announce, clock, limits } = options
   const { db } = options.store
   return {
-    renew: async (caller, mode, actor) => {
+    /**
+     * Returns the person's key for the current account with a new secret; the old secret stops working.
+     * Throws `invalid_session`, and `not_found` for an account that the person does not belong to.
+     */
+    renew: async (caller: PersonCaller, mode: Mode, actor: Actor): Promise<CreatedKey> => {
       const renewed = await db.transaction().execute(async (transaction) => {
         const now = clock()
         const { name } = await memberOf(transaction, caller)

@@ -17,24 +17,18 @@ export type TokenPurpose = {
   scope: string
 }
 
-export type AccessToken = {
-  /** The key that the token acts for. */
-  keyId: string
-  /** Unix time in milliseconds. */
-  expiresAt: number
-  /** Whether the client may call models. */
-  mayInfer: boolean
-}
-
 /** The required purpose, and the current time in Unix milliseconds. */
 export type TokenReading = TokenPurpose & { now: number }
 
-/** Reads an access token. Throws `invalid_token`, also for a token of another audience. */
+/**
+ * Reads an access token: `keyId` is the key that the token acts for, and `mayInfer` whether the client may call
+ * models. Throws `invalid_token`, also for a token of another audience.
+ */
 export async function readAccessToken(
   db: Kysely<Tables>,
   token: string,
   { audience, scope: needed, now }: TokenReading,
-): Promise<AccessToken> {
+) {
   if (!shape.test(token)) throw invalidToken('The access token is mistyped or incomplete.')
   const digests = accessKinds.map((kind) => artifactDigest(kind, token))
   const row = await db

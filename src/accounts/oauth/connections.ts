@@ -30,17 +30,6 @@ export type Consent = {
   monthlyBudgetUsd?: string | undefined
 }
 
-/** The connections of clients to accounts: rows of `api_keys` of kind `connection`. */
-export type Connections = {
-  /**
-   * Returns the id of the connection's key, which is also the id of oidc-provider's Grant. Reuses the
-   * connection of the same client, account and consenter if it exists. Throws `not_found` for an account
-   * that the consenter does not belong to, `expired_api_key` and `invalid_api_key` for an ended key,
-   * `insufficient_scope` for a key without the scope `inference`, and a StoreRefusal.
-   */
-  connect(consent: Consent): Promise<string>
-}
-
 type Options = ChangeParts & {
   limits?: { oauthConnectionsPerAccountMax: number }
 }
@@ -48,11 +37,17 @@ type Options = ChangeParts & {
 /** Each connection is a key in the account's lists. */
 const connectionsPerAccountMax = 1000
 
-/** Manages the keys of clients that a person has connected by OAuth. */
-export function createConnections(options: Options): Connections {
+/** The connections of clients to accounts by OAuth: rows of `api_keys` of kind `connection`. */
+export function createConnections(options: Options) {
   const { store, audit, announce, clock, limits } = options
   return {
-    connect: async (consent) => {
+    /**
+     * Returns the id of the connection's key, which is also the id of oidc-provider's Grant. Reuses the
+     * connection of the same client, account and consenter if it exists. Throws `not_found` for an account
+     * that the consenter does not belong to, `expired_api_key` and `invalid_api_key` for an ended key,
+     * `insufficient_scope` for a key without the scope `inference`, and a StoreRefusal.
+     */
+    connect: async (consent: Consent): Promise<string> => {
       const id = await store.db.transaction().execute(async (transaction) => {
         const now = clock()
         const copied = await copiedFrom(transaction, consent, now)

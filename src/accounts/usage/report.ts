@@ -31,17 +31,15 @@ export type ReportRequest = Omit<PageRequest, 'limit'> & {
   orderBy: 'time' | 'cost'
 }
 
-export type UsageReports = {
-  /** The sums of a range and one page of its groups. Throws a GatewayError. */
-  report(request: ReportRequest, limit: number): Promise<Schemas['UsageReport']>
-}
+export type UsageReports = ReturnType<typeof createUsageReports>
 
 export type ReportOptions = { reader: Reader; clock: () => number }
 
 /** Usage reports, read through the reader's own connections. */
-export function createUsageReports({ reader, clock }: ReportOptions): UsageReports {
+export function createUsageReports({ reader, clock }: ReportOptions) {
   return {
-    report: async (request, limit) => {
+    /** The sums of a range and one page of its groups. Throws a GatewayError. */
+    report: async (request: ReportRequest, limit: number): Promise<Schemas['UsageReport']> => {
       const { accountId, mode, filter, groupBy } = request
       const range = timeRange(request, clock())
       const calls: Calls = { ...range, accountId, mode, filter }

@@ -19,10 +19,7 @@ type ErrorsRequest = {
   member?: string | undefined
 }
 
-export type RequestErrors = {
-  /** The causes of failed calls in a range, the most frequent first. Throws a GatewayError. */
-  errors(request: ErrorsRequest): Promise<Schemas['RequestErrors']>
-}
+export type RequestErrors = ReturnType<typeof createRequestErrors>
 
 const causesMax = 100
 
@@ -46,10 +43,11 @@ type CauseRow = {
 }
 
 /** Counts causes of failed calls row by row, through the ledger's index of rows with an error. */
-export function createRequestErrors({ reader, clock }: ReportOptions): RequestErrors {
+export function createRequestErrors({ reader, clock }: ReportOptions) {
   const { db } = reader
   return {
-    errors: async (request) => {
+    /** The causes of failed calls in a range, the most frequent first. Throws a GatewayError. */
+    errors: async (request: ErrorsRequest): Promise<Schemas['RequestErrors']> => {
       const { accountId, mode } = request
       const range = timeRange(request, clock())
       const end = reader.begin(accountId)
