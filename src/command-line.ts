@@ -1,18 +1,21 @@
 /** The command line: `npm run -s gateway -- <command>`. */
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { backup, exportRows, importRows, restore } from './commands/copies.ts'
+import { backup, exportRows, importRows, migrate, restore } from './commands/copies.ts'
 import {
   UsageError,
   type Command,
   type CommandContext,
   type CommandResult,
 } from './commands/command.ts'
-import { createAccount, listAccounts } from './commands/accounts.ts'
+import {
+  createAccount,
+  createPasswordLink,
+  createSetUpLink,
+  listAccounts,
+} from './commands/accounts.ts'
 import { createKey, listKeys, revokeKey, rotateKey, rotateOauthKeys } from './commands/keys.ts'
-import { createPasswordLink, createSetUpLink } from './commands/links.ts'
 import { doctor } from './commands/doctor.ts'
-import { migrate } from './commands/migrate.ts'
 import {
   encryptProviderKeys,
   listProviders,

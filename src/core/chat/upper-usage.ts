@@ -46,23 +46,16 @@ export function upperChatUsage(request: ChatRequest): (model: Model) => UpperUsa
   }
 }
 
-type InputTotals = {
-  tokens: number
-  hasAudioInput: boolean
-  hasImageInput: boolean
-  readsFiles: boolean
-  /** Tokens of `prediction`: vendors charge rejected tokens as output. */
-  predictedTokens: number
-  serviceTier: string | undefined
-}
+type InputTotals = ReturnType<typeof readRequest>
 
-function readRequest(request: ChatRequest): InputTotals {
+function readRequest(request: ChatRequest) {
   const { messages, ...settings } = request
-  const said: InputTotals = {
+  const said = {
     tokens: overheadTokens + bytesOf(settings) + (request.tools?.length ? toolTokens : 0),
     hasAudioInput: false,
     hasImageInput: false,
     readsFiles: false,
+    /** Tokens of `prediction`: vendors charge rejected tokens as output. */
     predictedTokens: bytesOf((settings as { prediction?: unknown }).prediction),
     serviceTier: textIn((settings as { service_tier?: unknown }).service_tier),
   }

@@ -236,19 +236,12 @@ type Asked = {
   upperUsage(route: Route): UpperUsage
 }
 
-/** Maximum costs of a call on its checked routes. */
-type UpperCosts = {
-  /** Checks a route, and adds a problem when its maximum cost is unknown. */
-  check(route: Route): Readiness
-  /** The maximum cost on the most expensive of these routes, in nano-dollars. */
-  most(routes: readonly Route[]): number
-}
-
-/** The upper costs of a call that began at `atMs`, Unix time in milliseconds. */
-export function upperCostsOf({ check, upperUsage }: Asked, atMs: number): UpperCosts {
+/** The maximum costs, on its checked routes, of a call that began at `atMs`, Unix time in milliseconds. */
+export function upperCostsOf({ check, upperUsage }: Asked, atMs: number) {
   const costs = new Map<Route, number>()
   return {
-    check: (route) => {
+    /** Checks a route, and adds a problem when its maximum cost is unknown. */
+    check: (route: Route): Readiness => {
       const readiness = check(route)
       if (readiness.problems.length > 0) return readiness
       const cost = upperCost(route.model.prices, upperUsage(route), atMs)
@@ -256,8 +249,8 @@ export function upperCostsOf({ check, upperUsage }: Asked, atMs: number): UpperC
       costs.set(route, cost.nanoUsd)
       return readiness
     },
-    // Only checked routes may be tried.
-    most: (routes) => Math.max(...routes.map((route) => costs.get(route)!)),
+    /** The maximum cost on the most expensive of these routes, in nano-dollars; only checked ones may be tried. */
+    most: (routes: readonly Route[]) => Math.max(...routes.map((route) => costs.get(route)!)),
   }
 }
 
