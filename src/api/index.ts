@@ -1,13 +1,10 @@
-import type { UsageExports } from '../accounts/usage/export.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { accountOperations, type AccountParts } from './accounts.ts'
 import { entranceOperations, type EntranceParts } from './entrance.ts'
-import { exportRequests } from './export-requests.ts'
-import { exportUsage } from './export-usage.ts'
+import { exportOperations, type ExportParts } from './exports.ts'
 import { keyOperations, type KeyParts } from './keys.ts'
 import { peopleOperations, type PeopleParts } from './people.ts'
 import { providerKeyOperations, type ProviderKeyParts } from './provider-keys.ts'
-import { retrieveOwnKey, type OwnKeyParts } from './retrieve-own-key.ts'
 import { sessionOperations, type SessionParts } from './sessions.ts'
 import { settingOperations, type SettingParts } from './settings.ts'
 import { usageOperations, type UsageParts } from './usage.ts'
@@ -15,13 +12,13 @@ import { usageOperations, type UsageParts } from './usage.ts'
 /** Dependencies of the operations below /api. */
 type ApiParts = AccountParts &
   EntranceParts &
+  ExportParts &
   KeyParts &
-  OwnKeyParts &
   PeopleParts &
   ProviderKeyParts &
   SessionParts &
   SettingParts &
-  UsageParts & { exports: UsageExports }
+  UsageParts
 
 export type ApiOperations = ReturnType<typeof apiOperations>
 
@@ -30,14 +27,12 @@ export function apiOperations(parts: ApiParts) {
   return {
     ...accountOperations(parts),
     ...entranceOperations(parts),
+    ...exportOperations(parts),
     ...keyOperations(parts),
     ...peopleOperations(parts),
     ...providerKeyOperations(parts),
     ...sessionOperations(parts),
     ...settingOperations(parts),
     ...usageOperations(parts),
-    exportRequests: exportRequests(parts.exports),
-    exportUsage: exportUsage(parts.exports),
-    retrieveOwnKey: retrieveOwnKey(parts),
   } satisfies Partial<Operations>
 }

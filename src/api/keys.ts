@@ -1,14 +1,25 @@
+import type { components } from '../../generated/types.ts'
+import type { Budgets } from '../accounts/budgets.ts'
 import type { ConnectionLists } from '../accounts/connection-lists.ts'
 import type { Keys } from '../accounts/keys.ts'
+import type { Allowance, Caller } from '../core/caller.ts'
+import { type LimitState, limitsForm } from '../core/limits.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { administratorOf } from './administrator.ts'
 import { createdSecret, ok } from './answers.ts'
 
+type Schemas = components['schemas']
+
 /** Dependencies of the operations on keys. */
-export type KeyParts = { keys: Keys; connections: ConnectionLists }
+export type KeyParts = {
+  keys: Keys
+  connections: ConnectionLists
+  budgets: Pick<Budgets, 'statesFor'>
+  lookAtLimits: (caller: Caller) => readonly LimitState[] | Promise<readonly LimitState[]>
+}
 
 /** The handlers of an account's keys, and of a person's connections and connected clients. */
-export function keyOperations({ keys, connections }: KeyParts) {
+export function keyOperations({ keys, connections, budgets, lookAtLimits }: KeyParts) {
   return {
     listKeys: async ({ caller: { accountId }, query }) => {
       const { state, kind, mode, name, created_by: createdBy, ...page } = query
@@ -38,10 +49,43 @@ export function keyOperations({ keys, connections }: KeyParts) {
     listClients: async ({ caller, query }) => ok(await connections.clients(caller, query)),
     listAttempts: async ({ caller, query }) => ok(await connections.attempts(caller, query)),
     listUnknownAttempts: async ({ query }) => ok(await connections.unknown(query)),
+    retrieveOwnKey: async ({ caller }) => {
+      const { keyId, accountId, mode, scopes, models, allowances } = caller
+      const [account, key] = allowances
+      const [ofAccount, ofKey] = await budgets.statesFor(caller)
+      const states = await lookAtLimits(caller)
+      const json: Schemas['OwnKey'] = {
+        id: keyId,
+        object: 'api_key',
+        account_id: accountId,
+        mode,
+        scopes: [...scopes],
+        models: models === null ? null : [...models],
+        ...stateOf(key, states, 'key'),
+        budget: ofKey,
+        account: { ...stateOf(account, states, 'account'), budget: ofAccount },
+      }
+      return { status: 200, json }
+    },
   } satisfies Partial<Operations>
 }
 
 /** Identifies the key that the path names within the account of the caller. */
 function keyIn({ path, caller }: { path: { id: string }; caller: { accountId: string } }) {
   return { id: path.id, accountId: caller.accountId }
+}
+
+function stateOf({ limits }: Allowance, states: readonly LimitState[], whose: LimitState['owner']) {
+  const own = states.filter(({ owner }) => owner === whose)
+  return { limits: limitsForm(limits), rate_limits: own.map(stateText) }
+}
+
+function stateText({ kind, limit, remaining, window }: LimitState): Schemas['RateLimitState'] {
+  return {
+    kind,
+    limit,
+    remaining,
+    window_seconds: window?.seconds ?? null,
+    reset_seconds: window?.resetSeconds ?? null,
+  }
 }

@@ -1,16 +1,95 @@
 import type { components } from '../../generated/types.ts'
+import type { UsageExports } from '../accounts/usage/export.ts'
 import { usageCountNames, type UsageCount } from '../core/money/price.ts'
 import type { Answer } from '../http/answer.ts'
+import type { Operations } from '../http/contract-router.ts'
+import { rangeOf } from './usage.ts'
 
-type Format = components['schemas']['ExportFormat']
+type Schemas = components['schemas']
+type Format = Schemas['ExportFormat']
+type Request = Schemas['RequestRecord']
+type Group = Schemas['UsageGroup']
+type Dimension = Schemas['UsageDimension']
 
 /** The head of an export, and its pages of rows, which are read on demand. */
 type Exported<Head, Row> = { head: Head; pages: AsyncIterable<Row[]> }
 /** Functions that read the cells of a row, by column name. */
-export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null>>
+type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null>>
+
+/** Dependencies of the exports. */
+export type ExportParts = { exports: UsageExports }
+
+/** The handlers that export an account's calls and usage sums as files. */
+export function exportOperations({ exports: { requests, groups } }: ExportParts) {
+  return {
+    exportRequests: async ({ caller, query, request }) =>
+      fileAnswer(formatOf(query.format, request.headers.accept), {
+        ...requests(rangeOf(caller, query)),
+        columns: requestColumns,
+      }),
+    exportUsage: async ({ caller, query, request }) => {
+      const range = rangeOf(caller, query)
+      const groupBy = query.group_by ?? []
+      const columns = { ...groupColumns(groupBy), ...sumColumns }
+      return fileAnswer(formatOf(query.format, request.headers.accept), {
+        ...groups({ ...range, groupBy }),
+        columns,
+      })
+    },
+  } satisfies Partial<Operations>
+}
+
+const requestColumns: Columns<Request> = {
+  id: (row) => row.id,
+  at: (row) => row.at,
+  key_id: (row) => row.key_id,
+  key_name: (row) => row.key_name,
+  face: (row) => row.face,
+  modality: (row) => row.modality,
+  model: (row) => row.model,
+  asked_model: (row) => row.asked_model,
+  provider: (row) => row.provider,
+  upstream_model: (row) => row.upstream_model,
+  served_model: (row) => row.served_model,
+  service_tier: (row) => row.service_tier,
+  outcome: (row) => row.outcome,
+  error_code: (row) => row.error_code,
+  cache: (row) => row.cache,
+  ...countColumns(({ usage }: Request) => usage),
+  cost_usd: (row) => row.cost.amount?.usd ?? null,
+  cost_nano_usd: (row) => row.cost.amount?.nano_usd ?? null,
+  cost_status: (row) => row.cost.status,
+  saved_usd: (row) => row.cost.saved?.usd ?? null,
+  duration_ms: (row) => row.duration_ms,
+  attempts: (row) => JSON.stringify(row.attempts),
+  warnings: (row) => JSON.stringify(row.warnings),
+}
+
+function groupColumns(groupBy: readonly Dimension[]): Columns<Group> {
+  const names = groupBy.flatMap((name) => namesOf[name] ?? name)
+  return Object.fromEntries(names.map((name) => [name, (group: Group) => group[name] ?? null]))
+}
+
+const namesOf: Partial<Record<Dimension, readonly (keyof Omit<Group, 'sums'>)[]>> = {
+  key: ['key', 'key_name'],
+  member: ['member', 'member_name'],
+}
+
+const sumColumns: Columns<Group> = {
+  calls: ({ sums }) => sums.calls,
+  failed_calls: ({ sums }) => sums.failed_calls,
+  cached_calls: ({ sums }) => sums.cached_calls,
+  unpriced_calls: ({ sums }) => sums.unpriced_calls,
+  ...countColumns(({ sums }: Group) => sums),
+  duration_ms: ({ sums }) => sums.duration_ms,
+  cost_usd: ({ sums }) => sums.cost.usd,
+  cost_nano_usd: ({ sums }) => sums.cost.nano_usd,
+  saved_usd: ({ sums }) => sums.saved.usd,
+  saved_nano_usd: ({ sums }) => sums.saved.nano_usd,
+}
 
 /** The columns of a row's token and image counts. */
-export function countColumns<Row>(
+function countColumns<Row>(
   countsOf: (row: Row) => Readonly<Record<UsageCount, number>>,
 ): Columns<Row> {
   const entries = usageCountNames.map((name) => [name, (row: Row) => countsOf(row)[name]] as const)
@@ -27,7 +106,7 @@ const mediaTypes: Readonly<Record<Format, string>> = {
 }
 
 /** The requested format, otherwise the first supported type of `Accept`, otherwise JSON. */
-export function formatOf(format: Format | undefined, accept = ''): Format {
+function formatOf(format: Format | undefined, accept = ''): Format {
   if (format !== undefined) return format
   const names = Object.keys(mediaTypes) as Format[]
   const types = accept.split(',').map((part) => part.split(';', 1)[0]!.trim().toLowerCase())
@@ -36,10 +115,7 @@ export function formatOf(format: Format | undefined, accept = ''): Format {
 }
 
 /** The response that sends an export as a file. */
-export function fileAnswer<Head extends Ranged, Row>(
-  format: Format,
-  file: File<Head, Row>,
-): Answer {
+function fileAnswer<Head extends Ranged, Row>(format: Format, file: File<Head, Row>): Answer {
   const { object, from, to } = file.head
   const name = `${object.replace('_', '-')}-${from.slice(0, 10)}-${to.slice(0, 10)}.${format}`
   const charset = format === 'csv' ? '; charset=utf-8; header=present' : ''
