@@ -1,8 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Router } from '@koa/router'
 import { GatewayError } from '../core/error.ts'
-import type { StaticFile } from './static-file.ts'
+import type { ExchangeState } from '../http/exchange.ts'
+import { presentsSession } from '../http/session-cookie.ts'
+import { bindFile, staticFile, type StaticFile } from './static-file.ts'
 
 const built = new URL('../../dashboard/dist/', import.meta.url)
 
@@ -29,8 +32,26 @@ const assetHeaders = {
 /** Headers of the pages for one-time links, which are not cached and send no Referer. */
 const linkHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 
+/** Adds the routes of the dashboard. */
+export function bindDashboard(router: Router<ExchangeState>): void {
+  const served = { ...dashboardAssets(), ...oneTimeLinkPages() }
+  for (const [path, file] of Object.entries(served)) bindFile(router, path, file)
+  // Registered after the literal paths, which are matched first.
+  router.get(dashboardFiles, () => {
+    // A page from before an update asks for files of its version.
+    const text = 'This file is of another version of the dashboard. Reload the page.'
+    throw new GatewayError('not_found', text)
+  })
+  const answerPlainly = staticFile(dashboardPage())
+  const answers = new Map([...eagerPages()].map(([name, file]) => [name, staticFile(file)]))
+  router.get(dashboardPaths, async ({ req, path, state }) => {
+    const answerTo = presentsSession(req) ? answers.get(pageNameAt(path)) : undefined
+    state.answer = await (answerTo ?? answerPlainly)(req)
+  })
+}
+
 /** The pages for one-time links, by path; only the page's script reads the token of the link. */
-export function oneTimeLinkPages(): Readonly<Record<string, StaticFile>> {
+function oneTimeLinkPages(): Readonly<Record<string, StaticFile>> {
   const { headers, ...page } = dashboardPage()
   const linked = { ...page, headers: { ...headers, ...linkHeaders } }
   const paths = ['setup', 'invitations', 'password']
@@ -38,7 +59,7 @@ export function oneTimeLinkPages(): Readonly<Record<string, StaticFile>> {
 }
 
 /** The HTML page for every path below `/dashboard`; its script shows the view for the path. */
-export function dashboardPage(): StaticFile {
+function dashboardPage(): StaticFile {
   return {
     type: 'text/html; charset=utf-8',
     content: existsSync(built) ? new URL('index.html', built) : notBuilt,
@@ -47,7 +68,7 @@ export function dashboardPage(): StaticFile {
 }
 
 /** The name of the dashboard page at a path: the segment after `/dashboard`, or `overview`. */
-export function pageNameAt(path: string): string {
+function pageNameAt(path: string): string {
   return /^\/dashboard\/([\w-]+)/.exec(path)?.[1] ?? 'overview'
 }
 
@@ -55,7 +76,7 @@ export function pageNameAt(path: string): string {
  * The HTML page with preload headers, by the name of the view. Only for signed-in users, since the sign-in
  * page needs none of these files.
  */
-export function eagerPages(): ReadonlyMap<string, StaticFile> {
+function eagerPages(): ReadonlyMap<string, StaticFile> {
   const { headers, ...page } = dashboardPage()
   const preloads = preloadsByPage(built)
   return new Map(
@@ -64,15 +85,9 @@ export function eagerPages(): ReadonlyMap<string, StaticFile> {
 }
 
 /** The paths of dashboard pages, without the asset files; the script decides which pages exist. */
-export const dashboardPaths = /^\/dashboard(?:\/(?!assets\/).*)?$/
+const dashboardPaths = /^\/dashboard(?:\/(?!assets\/).*)?$/
 /** The paths of the dashboard's asset files. */
-export const dashboardFiles = /^\/dashboard\/assets\//
-
-/** The error for a missing file: a page from before an update asks for files of its version. */
-export function otherVersion(): GatewayError {
-  const text = 'This file is of another version of the dashboard. Reload the page.'
-  return new GatewayError('not_found', text)
-}
+const dashboardFiles = /^\/dashboard\/assets\//
 
 const notBuilt = `<!doctype html><html lang="en"><title>The dashboard is not built</title>
 <h1>The dashboard is not built</h1>
@@ -81,7 +96,7 @@ works without it: see the <a href="/docs">API reference</a>.</p></html>
 `
 
 /** The asset files of the dashboard, by path, and the licences of the packages in them. */
-export function dashboardAssets(): Readonly<Record<string, StaticFile>> {
+function dashboardAssets(): Readonly<Record<string, StaticFile>> {
   const folder = fileURLToPath(new URL('assets/', built))
   if (!existsSync(folder)) return {}
   const licences = { type: 'text/plain; charset=utf-8', content: new URL('licences.txt', built) }

@@ -1,20 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Router } from '@koa/router'
 import type { ExchangeState } from '../http/exchange.ts'
-import { presentsSession } from '../http/session-cookie.ts'
 import { referenceFiles } from './api-reference.ts'
-import {
-  dashboardAssets,
-  dashboardFiles,
-  dashboardPage,
-  dashboardPaths,
-  eagerPages,
-  oneTimeLinkPages,
-  otherVersion,
-  pageNameAt,
-} from './dashboard.ts'
+import { bindDashboard } from './dashboard.ts'
 import { metricsPage, shareReadings, type ReadMetrics } from './metrics.ts'
-import { staticFile, type StaticFile } from './static-file.ts'
+import { bindFile, type StaticFile } from './static-file.ts'
 
 type Options = {
   readMetrics: ReadMetrics
@@ -67,32 +57,11 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
     const location = showsPages(req) ? '/dashboard' : '/docs'
     state.answer = { status: 302, headers: { location, vary: 'accept' }, pieces: [] }
   })
-  const served = { ...files, ...dashboardAssets(), ...oneTimeLinkPages() }
-  for (const [path, file] of Object.entries(served)) bindFile(router, path, file)
-  // Registered after the literal paths, which are matched first.
-  router.get(dashboardFiles, () => {
-    throw otherVersion()
-  })
+  for (const [path, file] of Object.entries(files)) bindFile(router, path, file)
   bindDashboard(router)
 }
 
 /** Whether the client asks for HTML by name, as browsers do; other programs accept any type. */
 function showsPages({ headers: { accept = '' } }: IncomingMessage): boolean {
   return /(?:^|[\s,])text\/html(?:[\s;,]|$)/i.test(accept)
-}
-
-function bindDashboard(router: Router<ExchangeState>): void {
-  const answerPlainly = staticFile(dashboardPage())
-  const answers = new Map([...eagerPages()].map(([name, file]) => [name, staticFile(file)]))
-  router.get(dashboardPaths, async ({ req, path, state }) => {
-    const answerTo = presentsSession(req) ? answers.get(pageNameAt(path)) : undefined
-    state.answer = await (answerTo ?? answerPlainly)(req)
-  })
-}
-
-function bindFile(router: Router<ExchangeState>, path: string | RegExp, file: StaticFile): void {
-  const answerTo = staticFile(file)
-  router.get(path, async ({ req, state }) => {
-    state.answer = await answerTo(req)
-  })
 }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
+import type { Router } from '@koa/router'
 import type { Answer } from '../http/answer.ts'
 import { codedBytesMin, encode, preferredCoding, type Coding } from '../http/content-coding.ts'
+import type { ExchangeState } from '../http/exchange.ts'
 
 export type StaticFile = {
   type: string
@@ -15,6 +17,14 @@ type Form = { bytes: Buffer; etag: string; found: Answer; unchanged: Answer }
 
 /** Higher brotli qualities take ten times as long for output that is a tenth smaller. */
 const brotliQuality = 9
+
+/** Answers GET requests of a path with a file. */
+export function bindFile(router: Router<ExchangeState>, path: string, file: StaticFile): void {
+  const answerTo = staticFile(file)
+  router.get(path, async ({ req, state }) => {
+    state.answer = await answerTo(req)
+  })
+}
 
 /**
  * Serves a file that does not change while the process runs. The file is read and compressed once, at
