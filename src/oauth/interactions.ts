@@ -16,42 +16,17 @@ export type PageCall = {
   origin: string
 }
 
-/** A client's request for consent; its strings come from the client and must be escaped. */
-export type ConsentRequest = {
-  uid: string
-  client: {
-    id: string
-    name: string | undefined
-    clientUri: string | undefined
-    logoUri: string | undefined
-    policyUri: string | undefined
-    termsUri: string | undefined
-    /** The host that publishes the client's document; undefined for a registered client. */
-    publishedBy: string | undefined
-  }
-  /** Where the browser goes after the decision. */
-  redirectUri: string
-  scopes: readonly string[]
-}
-
 /** Reads a client's request for consent and completes it with a person's decision. */
-export type Interactions = {
-  /** Reads the request. Throws `not_found` for a sign-in that has expired or belongs to another browser. */
-  look(call: PageCall): Promise<ConsentRequest>
-  /** Grants tokens of the key with this id. Returns the address of the redirect. */
-  approve(call: PageCall, grantId: string): Promise<string>
-  /**
-   * Reports the denial to the client. Returns the address as `approve` does, or undefined for a client
-   * that `mayReturn` refuses; its sign-in then stays open.
-   */
-  refuse(call: PageCall): Promise<string | undefined>
-}
+export type Interactions = ReturnType<typeof createInteractions>
+
+/** A client's request for consent; its strings come from the client and must be escaped. */
+export type ConsentRequest = Awaited<ReturnType<Interactions['look']>>
 
 export function createInteractions(
   providerFor: (request: IncomingMessage) => Promise<Provider>,
   senderStore: AsyncLocalStorage<string>,
   store: Pick<ArtifactStore, 'isConnected'>,
-): Interactions {
+) {
   const find = async ({ request, response, uid }: PageCall) => {
     const provider = await providerFor(request)
     const seen = requestFor(provider, request, { method: 'GET', path: '/' })
@@ -62,7 +37,8 @@ export function createInteractions(
     return { provider, details, finish }
   }
   return {
-    look: async (call) => {
+    /** Reads the request. Throws `not_found` for a sign-in that has expired or belongs to another browser. */
+    look: async (call: PageCall) => {
       const { provider, details } = await find(call)
       const { client_id: id, redirect_uri: redirectUri, scope } = details.params
       const client = await senderStore
@@ -79,13 +55,16 @@ export function createInteractions(
           logoUri,
           policyUri,
           termsUri: tosUri,
+          /** The host that publishes the client's document; undefined for a registered client. */
           publishedBy: URL.parse(clientId)?.host,
         },
+        /** Where the browser goes after the decision. */
         redirectUri,
         scopes: typeof scope === 'string' ? scope.split(' ') : [],
       }
     },
-    approve: async (call, grantId) => {
+    /** Grants tokens of the key with this id. Returns the address of the redirect. */
+    approve: async (call: PageCall, grantId: string) => {
       const { provider, details, finish } = await find(call)
       const { client_id: clientId } = details.params
       const known = await provider.Grant.find(grantId)
@@ -96,7 +75,11 @@ export function createInteractions(
       await grant.save()
       return finish({ login: { accountId: grantId, remember: false }, consent: { grantId } })
     },
-    refuse: async (call) => {
+    /**
+     * Reports the denial to the client. Returns the address as `approve` does, or undefined for a client
+     * that `mayReturn` refuses; its sign-in then stays open.
+     */
+    refuse: async (call: PageCall) => {
       const { details, finish } = await find(call)
       if (!(await mayReturn(store, details.params))) return undefined
       return finish({ error: 'access_denied', error_description: 'The person denied access.' })
