@@ -113,7 +113,7 @@ type Post = Omit<Options, 'limits' | 'eras' | 'clientInfo' | 'countRefused'> & {
 async function answerAll(messages: readonly Message[], post: Post): Promise<void> {
   const { era, client, context, response, cancel, concurrency } = post
   const { signal } = context.ending
-  const calls: QueuedCall[] = []
+  const calls: ReturnType<typeof enqueue>[] = []
   for (const message of messages) {
     if (isToolCall(message)) {
       calls.push(enqueue(message, post, calls.length))
@@ -146,13 +146,7 @@ async function answerAll(messages: readonly Message[], post: Post): Promise<void
 }
 
 /** A call that can be cancelled while it is queued and while it runs. */
-type QueuedCall = {
-  run(): Promise<void>
-  cancel(reason: Error): void
-  close(): void
-}
-
-function enqueue(message: CallMessage, post: Post, index: number): QueuedCall {
+function enqueue(message: CallMessage, post: Post, index: number) {
   const { openCalls, callTool, era, client, context, response } = post
   const cancelled = new AbortController()
   const cancel = (reason: Error) => cancelled.abort(reason)

@@ -21,10 +21,7 @@ export function logOf(data: ToolCallState): LogMessage {
 }
 
 /** Reports one running call to its clients. */
-export type CallReports = {
-  report: ReportProgress
-  end(state: string): void
-}
+export type CallReports = ReturnType<typeof startReports>
 
 type Options = {
   toolName: string
@@ -39,7 +36,7 @@ type Options = {
 }
 
 /** Reports the start, then reports at every interval until the end (docs/tool-protocol.md#progress). */
-export function startReports(options: Options): CallReports {
+export function startReports(options: Options) {
   const { toolName: tool, requestId, token, notify, listeners, intervalMs, monotonic } = options
   const startedAt = monotonic()
   let last = -1
@@ -65,7 +62,7 @@ export function startReports(options: Options): CallReports {
       }, intervalMs)
   return {
     report,
-    end: (state) => {
+    end: (state: string) => {
       clearInterval(timer)
       publish(state, monotonic() - startedAt)
     },

@@ -4,11 +4,13 @@ import type { ImageRequest } from '../../core/image/image.ts'
 import { prune } from '../../core/prune.ts'
 import type { ImageInputs } from '../../core/image/work.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
+import { checkFileName, formatOf } from '../file-name.ts'
 import type { ToolHandler } from '../tool.ts'
+import type { Uploads } from '../uploads.ts'
 import { addressOf, type OpenPicture } from './input-pictures.ts'
 import type { ShowPictures } from './results.ts'
 
-type Options = {
+type PictureOptions = {
   gateway: Gateway
   /** The model for calls without input pictures. */
   defaultImageModel: string
@@ -18,7 +20,7 @@ type Options = {
 type Input = Parameters<ToolHandler<'generate-image'>>[0]
 
 /** The tool `generate-image`: generates one to four pictures from a prompt and optional input pictures. */
-export function generateImage(options: Options): ToolHandler<'generate-image'> {
+export function generateImage(options: PictureOptions): ToolHandler<'generate-image'> {
   const { gateway, defaultImageModel, open, show } = options
   return async (input, { context }) => {
     const { prompt, n, images = [], quality, seed, output_format: outputFormat } = input
@@ -68,7 +70,7 @@ const sideMultiple = 16
  * Converts an aspect ratio such as `16:9` for a model: unchanged when the model takes ratios, else to a
  * size in pixels, also when the model is unknown.
  */
-export function shapeOfRatio(
+function shapeOfRatio(
   ratio: string,
   model: Model | undefined,
 ): Pick<ImageRequest, 'aspectRatio' | 'size'> {
@@ -83,4 +85,42 @@ export function shapeOfRatio(
       ? term * exact
       : Math.max(1, Math.round((term * factor) / sideMultiple)) * sideMultiple
   return { size: `${side(across)}x${side(down)}` }
+}
+
+type PreviewOptions = {
+  gateway: Gateway
+  /** The upload folder; undefined if UPLOAD_DIR is not set. */
+  uploads: Uploads | undefined
+  show: ShowPictures
+  clock: () => number
+}
+
+/** The tool `generate-image-preview`: generates a picture, and saves it if UPLOAD_DIR is set. */
+export function generateImagePreview(
+  options: PreviewOptions,
+): ToolHandler<'generate-image-preview'> {
+  const { gateway, uploads, show, clock } = options
+  return async ({ prompt, filename, aspect_ratio: ratio }, { context }) => {
+    // Fail before the picture is paid for if it cannot be saved.
+    if (filename !== undefined) checkFileName(filename)
+    await uploads?.checkWritable()
+    const name = filename ?? `image-preview-${clock()}.png`
+    const outputFormat = uploads === undefined ? undefined : formatOf(name)
+    const found = gateway.find('auto', context.caller)
+    const shape = ratio === undefined ? {} : shapeOfRatio(ratio, found.model)
+    const settings = { ...prune({ outputFormat }), ...shape }
+    const request: ImageRequest = { model: found.name, prompt, n: 1, ...settings }
+    const answered = await gateway.image({ request, models: [found] }, context)
+    if (uploads === undefined) return show(answered, context, unsaved(filename))
+    const lines: string[] = []
+    for (const picture of answered.result.pictures) {
+      lines.push(await uploads.save(name, picture, context.caller.accountId))
+    }
+    return show(answered, context, lines)
+  }
+}
+
+/** Reports a missing folder to a caller that named a file. */
+function unsaved(filename: string | undefined): string[] {
+  return filename === undefined ? [] : ['Not saved: this server has no upload folder (UPLOAD_DIR).']
 }
