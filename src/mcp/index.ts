@@ -113,7 +113,7 @@ export function createToolServer(options: ToolServerOptions) {
   return {
     operations: {
       postMcp: guarded(post, allowsOrigin),
-      getMcp: guarded(getMcp({ streams, sessions }), allowsOrigin),
+      getMcp: guarded(getMcp(streams, sessions), allowsOrigin),
       deleteMcp: guarded(deleteMcp({ sessions, endSession }), allowsOrigin),
     },
     errorAnswer: createErrorAnswer(config.baseUrl),
@@ -134,10 +134,8 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (result ??= make())
 }
 
-type GetOptions = { streams: EventStreams; sessions: Sessions }
-
 /** GET /mcp: an event stream if `Accept` names one, else a description of the tool server. */
-function getMcp({ streams, sessions }: GetOptions): Operation<'getMcp'> {
+function getMcp(streams: EventStreams, sessions: Sessions): Operation<'getMcp'> {
   return async ({ request, caller, ending }) => {
     const { method, headers } = request
     assertKnownRevision(headers)
