@@ -15,13 +15,7 @@ import { initialize, post } from './messages.ts'
 import type { Target } from './target.ts'
 import { examineWithKey } from './with-key.ts'
 
-export type Connection = {
-  healthy: boolean
-  address: string
-  works: readonly { who: string; works: readonly string[] }[]
-  faults: readonly (Fault & { whom: readonly string[] })[]
-  notes: readonly string[]
-}
+export type Connection = ReturnType<Report['finish']>
 
 export type ConnectOptions = {
   target: Target
@@ -204,7 +198,7 @@ function createReport(target: Target) {
       faults.set(key, entry)
     },
     note: (text: string) => void notes.push(text),
-    finish: (): Connection => ({
+    finish: () => ({
       healthy: faults.size === 0,
       address: target.endpoint.href,
       works: [...works].map(([who, all]) => ({ who, works: all })),

@@ -7,13 +7,13 @@ import { readObject } from './step.ts'
 import type { Target } from './target.ts'
 
 /** The results of the checks with a key. */
-export type ChatModel = { works: string[]; faults: Fault[]; notes: string[] }
+type Found = { works: string[]; faults: Fault[]; notes: string[] }
 
-type Use = { requester: Requester; target: Target; key: string; holdMs: number; found: ChatModel }
+type Use = { requester: Requester; target: Target; key: string; holdMs: number; found: Found }
 
 /** Runs the checks that need a key; an event stream is watched for `holdMs`. */
-export async function examineWithKey(use: Omit<Use, 'found'>): Promise<ChatModel> {
-  const found: ChatModel = { works: [], faults: [], notes: [] }
+export async function examineWithKey(use: Omit<Use, 'found'>): Promise<Found> {
+  const found: Found = { works: [], faults: [], notes: [] }
   const all = { ...use, found }
   const authorization = ['Authorization', `Bearer ${use.key}`] as const
   const works = 'the key is accepted, and the handshake works'
