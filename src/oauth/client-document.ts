@@ -6,12 +6,7 @@ export type FetchPublic = (
   limits: { bytesMax: number; signal: AbortSignal },
 ) => Promise<string>
 
-export type ClientDocuments = {
-  /** Whether the sender of the current request may start another fetch. */
-  mayFetch(): boolean
-  /** Has the signature of the global `fetch`. */
-  fetch: typeof fetch
-}
+export type ClientDocuments = ReturnType<typeof createClientDocuments>
 
 export type DocumentLimits = {
   oauthDocumentFetchesMax: number
@@ -36,13 +31,14 @@ const timeoutMs = 2500
  * The `fetch` of oidc-provider. It corrects the metadata in documents of clients, and returns key sets of
  * clients unchanged. Pending fetches are limited in total and for each address or network.
  */
-export function createClientDocuments(options: Options): ClientDocuments {
+export function createClientDocuments(options: Options) {
   const { fetchPublic, askedFrom, limits } = options
   const failed = new LRUCache<string, Error>({ max: failedMax, ttl: retryMs })
   const fetches = createFetches(limits)
   return {
+    /** Whether the sender of the current request may start another fetch. */
     mayFetch: () => fetches.mayBegin(askedFrom()),
-    fetch: async (address, init) => {
+    fetch: async (address: string | URL | Request, init?: RequestInit) => {
       const url = address instanceof Request ? address.url : new URL(address).href
       const failure = failed.get(url)
       if (failure !== undefined) throw failure

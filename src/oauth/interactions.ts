@@ -19,9 +19,6 @@ export type PageCall = {
 /** Reads a client's request for consent and completes it with a person's decision. */
 export type Interactions = ReturnType<typeof createInteractions>
 
-/** A client's request for consent; its strings come from the client and must be escaped. */
-export type ConsentRequest = Awaited<ReturnType<Interactions['look']>>
-
 export function createInteractions(
   providerFor: (request: IncomingMessage) => Promise<Provider>,
   senderStore: AsyncLocalStorage<string>,
@@ -37,7 +34,10 @@ export function createInteractions(
     return { provider, details, finish }
   }
   return {
-    /** Reads the request. Throws `not_found` for a sign-in that has expired or belongs to another browser. */
+    /**
+     * Reads the request; its strings come from the client and must be escaped. Throws `not_found` for a
+     * sign-in that has expired or belongs to another browser.
+     */
     look: async (call: PageCall) => {
       const { provider, details } = await find(call)
       const { client_id: id, redirect_uri: redirectUri, scope } = details.params

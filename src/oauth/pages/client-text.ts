@@ -10,21 +10,16 @@ type AskingClient = {
 }
 
 /** The description of a client that the person sees. */
-export type ClientText = {
-  name: string
-  /** The application or host that receives the answer. */
-  place: string
-  /** A sentence about the source of the name. */
-  proof: string
-}
+export type ClientText = ReturnType<typeof clientText>
 
 /**
  * Describes a client: its name on one line without invisible and direction characters, and the host
  * that receives the answer in ASCII form, so that letters of other alphabets cannot imitate another host.
  */
-export function clientText({ name, publishedBy }: AskingClient, redirectUri: string): ClientText {
+export function clientText({ name, publishedBy }: AskingClient, redirectUri: string) {
   const { host, place } = placeOf(redirectUri)
   const own = plainName(name ?? '')
+  // A sentence about the source of the name.
   const proof =
     publishedBy === undefined
       ? 'The application chose this name. It is not verified.'
@@ -52,6 +47,7 @@ export function redirectHostOf(redirectUri: string): string {
   return protocol === 'https:' || protocol === 'http:' ? hostname : protocol
 }
 
+/** The application or host that receives the answer. */
 function placeOf(redirectUri: string): { host: string; place: string } {
   const { protocol, hostname, host } = new URL(redirectUri)
   if (protocol === 'https:' || protocol === 'http:') {

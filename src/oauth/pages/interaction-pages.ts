@@ -7,10 +7,10 @@ import type { Answer } from '../../http/answer.ts'
 import type { ClientAddress } from '../../http/client-address.ts'
 import type { SessionCookie } from '../../http/session-cookie.ts'
 import { interactionPath } from '../metadata.ts'
-import type { ConsentRequest, Interactions, PageCall as InteractionCall } from '../interactions.ts'
-import { clientText, type ClientText } from './client-text.ts'
+import type { Interactions, PageCall as InteractionCall } from '../interactions.ts'
+import { clientText } from './client-text.ts'
 import { consentPage, type Holder } from './consent-page.ts'
-import type { FormBinding, Problem } from './form.ts'
+import type { Problem } from './form.ts'
 import type { InteractionTokens, Viewer } from './interaction-tokens.ts'
 import { signInPage, signUpPage, signUpView, viewParameter } from './sign-in-page.ts'
 
@@ -45,10 +45,9 @@ export type ViewOptions = {
 }
 
 /** The state of a page: the client's request and the viewer. */
-export type View = {
-  consent: ConsentRequest
-  client: ClientText
-  binding: FormBinding
+export type View = Awaited<ReturnType<typeof look>>
+
+type Identity = {
   viewer: Viewer
   /** The viewer; undefined without a sign-in. */
   holder: Holder | undefined
@@ -60,7 +59,7 @@ export type View = {
 }
 
 /** Reads the interaction and its viewer. Throws `not_found` if it belongs to another browser. */
-export async function look(call: PageCall, options: ViewOptions): Promise<View> {
+export async function look(call: PageCall, options: ViewOptions) {
   const { request } = call
   const consent = await (await options.interactions()).look(interactionCall(call))
   const { uid } = consent
@@ -100,8 +99,6 @@ export function showInteraction(options: ViewOptions) {
     return pageFor(await look(call, options), options, { signsUp })
   }
 }
-
-type Identity = Pick<View, 'viewer' | 'holder' | 'by' | 'caller' | 'problem'>
 
 async function holderOf(
   request: IncomingMessage,

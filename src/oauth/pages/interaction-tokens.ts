@@ -7,31 +7,27 @@ import { interactionSeconds } from '../metadata.ts'
 /** The viewer of a page; its forms are valid only for this viewer. */
 export type Viewer = { session: string } | { keyId: string } | undefined
 
-export type InteractionTokens = {
-  /** The token that binds a form to an interaction and its viewer. */
-  forForm(uid: string, viewer: Viewer): string
-  fitsForm(token: string | undefined, uid: string, viewer: Viewer): boolean
-  /** The id of the API key that was entered in this browser for the interaction. */
-  readKey(request: IncomingMessage, uid: string): string | undefined
-  /** The header `set-cookie` that stores a key's id for this interaction; undefined removes it. */
-  keepKey(uid: string, path: string, keyId: string | undefined): string
-}
+export type InteractionTokens = ReturnType<typeof createInteractionTokens>
 
 const keyCookie = 'gateway_given_key'
 
 /** Creates tokens that are valid for one interaction and viewer, and cannot be forged without the secret. */
-export function createInteractionTokens(secret: Buffer, isSecure: boolean): InteractionTokens {
+export function createInteractionTokens(secret: Buffer, isSecure: boolean) {
   const sign = (...texts: readonly unknown[]) =>
     createHmac('sha256', secret).update(JSON.stringify(texts)).digest('base64url')
   const forForm = (uid: string, viewer: Viewer) => sign('form', uid, viewer ?? null)
   return {
+    /** The token that binds a form to an interaction and its viewer. */
     forForm,
-    fitsForm: (token = '', uid, viewer) => timingSafeEqualText(token, forForm(uid, viewer)),
-    readKey: (request, uid) => {
+    fitsForm: (token: string | undefined, uid: string, viewer: Viewer) =>
+      timingSafeEqualText(token ?? '', forForm(uid, viewer)),
+    /** The id of the API key that was entered in this browser for the interaction. */
+    readKey: (request: IncomingMessage, uid: string) => {
       const [keyId = '', proof = ''] = (cookieOf(request, keyCookie) ?? '').split('.')
       return keyId !== '' && timingSafeEqualText(proof, sign('key', uid, keyId)) ? keyId : undefined
     },
-    keepKey: (uid, path, keyId) => {
+    /** The header `set-cookie` that stores a key's id for this interaction; undefined removes it. */
+    keepKey: (uid: string, path: string, keyId: string | undefined) => {
       const value = keyId === undefined ? '' : `${keyId}.${sign('key', uid, keyId)}`
       const age = keyId === undefined ? 0 : interactionSeconds
       const secure = isSecure ? '; Secure' : ''
