@@ -36,7 +36,7 @@ describe('a gateway that stops', () => {
   })
 
   it('accepts all pending connections before it closes its port', async () => {
-    const gateway = await startGateway({ file: { limits: { drain_quiet_ms: 10_000 } } })
+    const gateway = await startGateway({ file: { limits: { drain_quiet_ms: 60_000 } } })
     const { hostname, port } = new URL(gateway.url)
     const sockets = Array.from({ length: 800 }, () => connect(Number(port), hostname))
     const stopped = gateway.stop()
