@@ -137,7 +137,7 @@ function build(config: EndpointConfig, context: BuildContext) {
   const provider = {
     ...buildProvider(config, endpoint),
     hasSpareKey,
-    peer: serverOf(vendor?.traceName ?? id, baseUrl),
+    server: serverOf(vendor?.traceName ?? id, baseUrl),
     ...(vendor && {
       listModels: modelLister(vendor, { dispatch, texts: context.texts }),
     }),
