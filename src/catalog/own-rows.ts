@@ -1,3 +1,4 @@
+import { isMembers } from '../core/any-json.ts'
 import { catalogModelCheck } from '../../generated/settings-check.js'
 import type { CatalogModel } from '../core/model.ts'
 import { nearName } from '../core/words/near-name.ts'
@@ -127,8 +128,7 @@ function besideOwn(base: CatalogModel['pricing'], own: unknown): Members {
 /** The merged members of two objects. A value that is no object is kept, for the schema check to report. */
 function membersOf(base: object, own: unknown): unknown {
   if (own === undefined) return base
-  const isTable = typeof own === 'object' && own !== null && !Array.isArray(own)
-  return isTable ? withoutNulls({ ...base, ...own }) : own
+  return isMembers(own) ? withoutNulls({ ...base, ...own }) : own
 }
 
 function withoutNulls(members: Members): Members {

@@ -1,3 +1,4 @@
+import { isMembers } from '../core/any-json.ts'
 import type { CheckError } from '../../generated/checks.js'
 import type { ErrorCode } from '../core/error.ts'
 import { shapeHint } from '../core/chat/other-apis.ts'
@@ -176,8 +177,7 @@ function remedyFor(
   }
   if (typeof data === 'string') return remedyForText(takes, data, schema)
   if (takes('string')) return remedyForNoText(data, schema)
-  const isObject = typeof data === 'object' && data !== null && !Array.isArray(data)
-  return takes('array') && isObject ? ' Put it in a list, between [ and ].' : undefined
+  return takes('array') && isMembers(data) ? ' Put it in a list, between [ and ].' : undefined
 }
 
 type Takes = (type: string) => boolean

@@ -1,3 +1,4 @@
+import { isMembers } from '../core/any-json.ts'
 import { schemaChecks } from '../../generated/checks.js'
 import type { CallContext } from '../core/caller.ts'
 import { wasCancelled } from '../core/failure.ts'
@@ -10,14 +11,7 @@ import { shortened, toGatewayError, type GatewayError } from '../core/error.ts'
 import { assertValid } from '../http/check-error.ts'
 import { fingerprintOf } from '../http/idempotent.ts'
 import { parsedJson, readArguments } from './arguments.ts'
-import {
-  countMalformed,
-  isObject,
-  JsonRpcError,
-  rpcCodes,
-  type MessageId,
-  type Params,
-} from './json-rpc.ts'
+import { countMalformed, JsonRpcError, rpcCodes, type MessageId, type Params } from './json-rpc.ts'
 import {
   admitsInfo,
   levelMember,
@@ -130,7 +124,7 @@ function noTool(fault: string, near: string | undefined): JsonRpcError {
 /** The arguments; some clients send the object as a JSON string. */
 function argumentsOf({ arguments: input = {} }: Params): object {
   const value = typeof input === 'string' ? parsedJson(input) : input
-  if (isObject(value)) return value
+  if (isMembers(value)) return value
   const text = "'arguments' must be an object. Call tools/list for the parameters of the tool."
   throw new JsonRpcError(rpcCodes.invalidParams, text)
 }

@@ -1,3 +1,4 @@
+import { isMembers } from '../core/any-json.ts'
 import { schemaChecks } from '../../generated/checks.js'
 import type { components } from '../../generated/types.ts'
 import type { Caller } from '../core/caller.ts'
@@ -64,10 +65,10 @@ const objects: ReadonlySet<string> = new Set(['arguments', '_meta'])
 
 /** Removes `params`, `arguments` and `_meta` that are an empty text or list, as PHP prints an empty object. */
 function withoutEmpty(value: unknown): unknown {
-  if (!isObject(value) || !('params' in value)) return value
+  if (!isMembers(value) || !('params' in value)) return value
   const { params: given, ...rest } = value
   if (isEmpty(given)) return rest
-  if (!isObject(given)) return value
+  if (!isMembers(given)) return value
   const kept = Object.entries(given).filter(([name, one]) => !(isEmpty(one) && objects.has(name)))
   return { ...value, params: Object.fromEntries(kept) }
 }
@@ -78,7 +79,7 @@ function isEmpty(value: unknown): boolean {
 
 /** Removes the id null, which some clients send with notifications. */
 function withoutNullId(value: unknown): unknown {
-  if (!isObject(value) || !('id' in value) || value.id !== null) return value
+  if (!isMembers(value) || !('id' in value) || value['id'] !== null) return value
   const { id: _none, ...rest } = value
   const { method } = rest as { method?: unknown }
   return typeof method === 'string' && method.startsWith('notifications/') ? rest : value
@@ -92,12 +93,7 @@ export function withoutNulls(members: object): Params {
 function readParams(members: object): Params {
   const params = withoutNulls(members)
   const { _meta: meta } = params
-  return isObject(meta) ? { ...params, _meta: withoutNulls(meta) } : params
-}
-
-/** Whether a value is a JSON object. */
-export function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isMembers(meta) ? { ...params, _meta: withoutNulls(meta) } : params
 }
 
 function invalid(id: MessageId | null, reason: string): Message {

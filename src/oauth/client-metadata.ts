@@ -1,3 +1,4 @@
+import { isMembers } from '../core/any-json.ts'
 import type { components } from '../../generated/types.ts'
 import { plainLine } from '../core/error.ts'
 import { OAuthRefusal } from './error-answer.ts'
@@ -18,7 +19,7 @@ const aboutClient = ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri'] as const
  * Throws an OAuthRefusal.
  */
 export function clientMetadata(value: unknown): ClientMetadata {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isMembers(value)) {
     throw invalid('The body must be a JSON object with the metadata of the client.')
   }
   const metadata = Object.fromEntries(Object.entries(value).filter(([, value]) => value !== null))

@@ -1,3 +1,4 @@
+import { isMembers } from '../core/any-json.ts'
 import { existsSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { parseEnv } from 'node:util'
@@ -60,8 +61,7 @@ function isMember(value: unknown, name: string): boolean {
 /** Entries of the file and of the valid stored settings; the file's entry wins where both have a name. */
 function mergedValue(inFile: unknown, stored: unknown): unknown {
   if (Array.isArray(inFile) && Array.isArray(stored)) return [...inFile, ...(stored as unknown[])]
-  const isMapping = typeof inFile === 'object' && inFile !== null && !Array.isArray(inFile)
-  if (isMapping && !Array.isArray(stored)) return { ...(stored as object), ...inFile }
+  if (isMembers(inFile) && !Array.isArray(stored)) return { ...(stored as object), ...inFile }
   // An invalid value in the file is reported by the check.
   return inFile ?? stored
 }

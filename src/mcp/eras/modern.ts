@@ -1,3 +1,4 @@
+import { isMembers } from '../../core/any-json.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import { schemaChecks } from '../../../generated/checks.js'
 import { shortened } from '../../core/error.ts'
@@ -6,7 +7,6 @@ import { complaintOf } from '../../http/check-error.ts'
 import type { OperationCall } from '../../http/operation.ts'
 import { eventOf, toolsChanged, type EventStreams } from '../event-streams.ts'
 import {
-  isObject,
   JsonRpcError,
   rpcCodes,
   withoutNulls,
@@ -186,7 +186,7 @@ function listen(
   streams: Pick<EventStreams, 'open'>,
 ): Answer {
   const { notifications: filter } = params
-  const notifications = isObject(filter) ? withoutNulls(filter) : filter
+  const notifications = isMembers(filter) ? withoutNulls(filter) : filter
   const request = { jsonrpc: '2.0', id, method, params: { ...params, notifications } }
   if (!schemaChecks.SubscriptionsListen(request)) {
     const { message } = complaintOf(schemaChecks.SubscriptionsListen)

@@ -1,3 +1,4 @@
+import { isMembers } from '../../core/any-json.ts'
 import { schemaComplaint } from '../../core/chat/json-schema.ts'
 
 type Schema = Record<string, unknown>
@@ -52,9 +53,8 @@ const formats: ReadonlySet<unknown> = new Set([
 ])
 
 function narrow(value: unknown, moved: Set<string>): Schema {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new NotNarrow()
-  // The line above rejects everything but objects.
-  const schema = value as Schema
+  if (!isMembers(value)) throw new NotNarrow()
+  const schema: Schema = value
   const narrowed: Schema = {}
   const words: string[] = []
   for (const [keyword, wide] of Object.entries(schema)) {
