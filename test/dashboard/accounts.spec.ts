@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { expectCount, expectGoodLooks, expectText, useDashboard } from '../support/dashboard.ts'
 
 describe('the page of accounts', () => {
   const dashboard = useDashboard()
@@ -39,16 +39,15 @@ describe('the page of accounts', () => {
     await dashboard.gateway.post('/api/accounts', { name }, { key: dashboard.gateway.adminKey })
     const page = await dashboard.open('/accounts')
     const rows = page.getByRole('region', { name: 'Accounts' }).getByRole('row')
-    await rows.first().waitFor()
-    expect(await rows.nth(1).innerText()).to.include(name)
-    expect(await rows.nth(1).innerText()).to.match(/\$0\.00\s+0\s+none\s+0\s+0/)
+    await rows.nth(1).getByText(name).waitFor()
+    await expectText(rows.nth(1), /\$0\.00\s+0\s+none\s+0\s+0/)
     await expectGoodLooks(page)
     await page.getByLabel('Name or id').fill('  hARBour')
     await page.getByRole('button', { name: 'Search', exact: true }).click()
     await page.waitForURL(/\/accounts\?q=hARBour$/)
     await page.getByText(name).waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'Harbour office' }).waitFor()
-    expect(await rows.count()).to.equal(2)
+    await expectCount(rows, 2)
     await page.getByLabel('Name or id').fill('nobody')
     await page.getByRole('button', { name: 'Search', exact: true }).click()
     await page.getByRole('heading', { name: 'No account matches' }).waitFor()
@@ -59,7 +58,7 @@ describe('the page of accounts', () => {
     await page.getByLabel('Name', { exact: true }).fill('Boats')
     await page.getByLabel('Budget in dollars').fill('9999999')
     await page.getByRole('button', { name: 'Create the account' }).click()
-    expect(await page.getByRole('alert').innerText()).to.include('budget')
+    await page.getByRole('alert').getByText('budget').waitFor()
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).to.equal('Boats')
     await page.goto(`${dashboard.gateway.url}/dashboard/accounts/acc_${'0'.repeat(32)}`)
     await page.getByText('There is no such account').waitFor()

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { storeConnection } from '../support/connections.ts'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { expectCount, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import { suiteClock } from '../support/gateway.ts'
 import { usageRow } from '../support/usage-row.ts'
 
@@ -23,7 +23,7 @@ describe('the applications page', () => {
     await expectGoodLooks(page)
     const own = await dashboard.open('/applications', { as: member })
     await own.getByRole('row', { name: /Claude at claude\.ai you/ }).waitFor()
-    expect(await own.getByRole('row').count()).to.equal(2)
+    await expectCount(own.getByRole('row'), 2)
     expect(await own.getByRole('heading', { name: 'Services' }).count()).to.equal(0)
     await own.getByRole('button', { name: 'Revoke Claude' }).click()
     await own.getByText('allow it again').waitFor()

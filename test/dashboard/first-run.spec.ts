@@ -5,6 +5,7 @@ import type { components } from '../../generated/types.ts'
 import { setUpText } from '../../src/accounts/set-up-link.ts'
 import { copyBy, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import { openaiKey, startOpenaiDouble } from '../support/image-doubles/openai.ts'
+import { eventually } from '../support/until.ts'
 
 const grace = { email: 'grace@example.com', name: 'Grace Hopper', password: 'a sentence of Grace' }
 
@@ -134,16 +135,18 @@ describe('the first run', () => {
   /** Expects that the displayed cost equals the cost in the ledger and the sum of its lines. */
   async function expectArithmetic(page: Page): Promise<void> {
     const region = page.getByRole('region', { name: 'Calculation of the cost' })
-    await region.waitFor()
     const [row] = (await dashboard.gateway.usage()).slice(-1)
     const answer = await dashboard.gateway.fetch(`/api/requests/${row!.id}`, {
       key: dashboard.gateway.adminKey,
     })
     const { cost } = (await answer.json()) as components['schemas']['RequestRecord']
-    const amounts = (await region.getByRole('row').allTextContents()).flatMap((text) =>
-      [...text.matchAll(/= \$([\d.]+)/g)].map(([, amount]) => amount!),
-    )
-    expect(amounts).to.deep.equal(cost.lines!.map(({ amount }) => amount))
+    const amounts = await eventually(async () => {
+      const shown = (await region.getByRole('row').allTextContents()).flatMap((text) =>
+        [...text.matchAll(/= \$([\d.]+)/g)].map(([, amount]) => amount!),
+      )
+      expect(shown).to.deep.equal(cost.lines!.map(({ amount }) => amount))
+      return shown
+    })
     expect(amounts.length).to.be.greaterThan(0)
     const sum = amounts.reduce((nano, amount) => nano + Math.round(Number(amount) * 1e9), 0)
     expect(sum).to.equal(cost.amount!.nano_usd).and.equal(Number(row!.cost_nano_usd))

@@ -1,16 +1,23 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { copyBy, expectGoodLooks, expectNoViolations, useDashboard } from '../support/dashboard.ts'
+import {
+  copyBy,
+  expectCount,
+  expectGoodLooks,
+  expectNoViolations,
+  expectText,
+  useDashboard,
+} from '../support/dashboard.ts'
 import { usageRow } from '../support/usage-row.ts'
 import { suiteClock } from '../support/gateway.ts'
+import { eventually } from '../support/until.ts'
 
 describe('the models page', () => {
   const dashboard = useDashboard({
     variables: { OPENAI_API_KEY: 'sk-models-1234567890' },
     file: { routes: { 'gpt-5-mini': ['openai', 'deepseek/other'] } },
   })
-  const named = (page: Page) =>
-    page.getByRole('region', { name: 'Models' }).getByRole('link').allInnerTexts()
+  const named = (page: Page) => page.getByRole('region', { name: 'Models' }).getByRole('link')
   const counter = (page: Page) => page.getByRole('status').filter({ hasText: /\d+ models?$/ })
 
   it('shows one model with its prices, end, routes and example calls', async () => {
@@ -29,13 +36,16 @@ describe('the models page', () => {
     const page = await dashboard.open('/models/gpt-5-mini')
     await page.getByRole('heading', { level: 1, name: 'GPT-5 mini' }).waitFor()
     const prices = page.getByRole('region', { name: 'Prices per million tokens' })
-    expect(await prices.getByRole('row', { name: /^Output/ }).innerText()).to.include('$2.00')
+    await prices
+      .getByRole('row', { name: /^Output/ })
+      .getByText('$2.00')
+      .waitFor()
     const ending = page.getByRole('region', { name: 'Deprecation' })
-    expect(await ending.innerText()).to.match(/deprecated since .* and ends on December 11, 2026/)
+    await expectText(ending, /deprecated since .* and ends on December 11, 2026/)
     expect(await ending.getByRole('link').getAttribute('href')).to.include('/dashboard/models/')
     const routes = page.getByRole('region', { name: 'Routes' }).getByRole('row')
-    expect(await routes.nth(1).innerText()).to.match(/OpenAI\s.*in use\s.*50% failed\s+2\s+1\.2 s/s)
-    expect(await routes.nth(2).innerText()).to.match(/DeepSeek\s.*not configured/s)
+    await expectText(routes.nth(1), /OpenAI\s.*in use\s.*50% failed\s+2\s+1\.2 s/s)
+    await expectText(routes.nth(2), /DeepSeek\s.*not configured/s)
     const tryIt = page.getByRole('link', { name: 'Try it' })
     expect(await tryIt.getAttribute('href')).to.equal('/dashboard/playground?model=gpt-5-mini')
     await page.getByRole('button', { name: 'Python' }).click()
@@ -50,28 +60,35 @@ describe('the models page', () => {
     await counter(page).waitFor()
     const all = Number.parseInt(await counter(page).innerText(), 10)
     expect(all).to.be.above(100)
-    expect((await named(page)).length).to.equal(60)
+    await expectCount(named(page), 60)
     const model = page.getByRole('row', { name: /^language: GPT-5 mini gpt-5-mini deprecated / })
     // One line of text: two would take at least 50 pixels.
     expect((await model.boundingBox())!.height).to.be.within(30, 38)
     await page.getByRole('button', { name: `Show all ${all}` }).click()
-    expect((await named(page)).length).to.equal(all)
+    await expectCount(named(page), all)
     await page.getByLabel('Type').selectOption('pictures')
     await page.getByLabel('Provider').selectOption('OpenAI')
-    expect(await named(page))
-      .to.include('GPT Image 2')
-      .and.not.to.include('GPT-5 mini')
+    await eventually(async () =>
+      expect(await named(page).allInnerTexts())
+        .to.include('GPT Image 2')
+        .and.not.to.include('GPT-5 mini'),
+    )
     await page.getByLabel('Search').fill('image-2 nothing-like-it')
     await page.getByRole('heading', { name: 'No model matches' }).waitFor()
     await page.getByLabel('Search').fill('image-2.6')
-    expect(await named(page)).to.deep.equal(['GPT Image 2.6 Sunburst', 'GPT Image 2.6 Flare'])
+    await eventually(async () =>
+      expect(await named(page).allInnerTexts()).to.deep.equal([
+        'GPT Image 2.6 Sunburst',
+        'GPT Image 2.6 Flare',
+      ]),
+    )
     await page.waitForURL(/\?type=image&provider=openai&q=image-2\.6$/)
     await page.reload()
     await counter(page).waitFor()
-    expect((await named(page)).length).to.equal(2)
+    await expectCount(named(page), 2)
     await expectGoodLooks(page)
     await page.getByRole('button', { name: 'Clear the filters' }).click()
-    expect(await counter(page).innerText()).to.equal(`${all} models`)
+    await counter(page).getByText(`${all} models`, { exact: true }).waitFor()
   })
 
   it('sorts by price in both directions, with unknown prices last', async () => {
@@ -81,20 +98,23 @@ describe('the models page', () => {
       const cells = await page.getByRole('row').locator('td:nth-last-child(3)').allInnerTexts()
       return cells.filter((text) => text.includes('picture')).map((text) => /[\d.]+/.exec(text)![0])
     }
+    const isSorted = (direction: string) =>
+      heading.and(page.locator(`[aria-sort=${direction}]`)).waitFor()
+    const last = page.getByRole('row').last()
     await heading.getByRole('button').click()
-    expect(await heading.getAttribute('aria-sort')).to.equal('ascending')
+    await isSorted('ascending')
+    await last.getByText('unknown').first().waitFor()
     const texts = await prices()
     expect(texts).to.include('0.035')
     const rising = texts.map(Number)
     expect(rising).to.deep.equal(rising.toSorted((a, b) => a - b))
-    expect(await page.getByRole('row').last().innerText()).to.include('unknown')
     const pointsAt = await page.evaluate<number[]>(
       pointsAtOf('.models td:nth-last-child(3) .money'),
     )
     expect([...new Set(pointsAt)]).to.have.length(1)
     await heading.getByRole('button').click()
-    expect(await heading.getAttribute('aria-sort')).to.equal('descending')
-    expect(await page.getByRole('row').last().innerText()).to.include('unknown')
+    await isSorted('descending')
+    await last.getByText('unknown').first().waitFor()
   })
 
   it('has a table of prices per picture, and opens a model by its alias', async () => {
@@ -102,8 +122,8 @@ describe('the models page', () => {
     await page.getByRole('heading', { level: 1, name: 'Qwen Image Plus' }).waitFor()
     const drawn = await dashboard.open('/models/gpt-image-2')
     const rows = drawn.getByRole('region', { name: 'Prices per picture' }).getByRole('row')
-    expect(await rows.first().innerText()).to.match(/Quality\s+Size\s+Per picture/)
-    expect(await rows.nth(1).innerText()).to.match(/low\s+1024x1024\s+\$0\.\d+/)
+    await expectText(rows.first(), /Quality\s+Size\s+Per picture/)
+    await expectText(rows.nth(1), /low\s+1024x1024\s+\$0\.\d+/)
   })
 
   it('shows an embedding model with its vectors and calls, and lists it by its type', async () => {
@@ -116,9 +136,9 @@ describe('the models page', () => {
     await expectGoodLooks(page)
     const list = await dashboard.open('/models?type=embedding&provider=openai')
     await counter(list).waitFor()
-    expect(await named(list)).to.have.length(3)
+    await expectCount(named(list), 3)
     const row = list.getByRole('row', { name: /^embeddings: Text Embedding 3 Small/ })
-    expect(await row.innerText()).to.match(/\$0\.02\s+–\s/)
+    await expectText(row, /\$0\.02\s+–\s/)
   })
 
   it('shows that a model was not found, for any address', async () => {

@@ -171,7 +171,7 @@ describe('a page of another origin, in a browser with a session', () => {
       const { result } = await attack(
         host,
         `const other = open(gateway + '/dashboard')
-         const deadline = Date.now() + 5000
+         const deadline = Date.now() + 20_000
          while (!other.closed && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10))
          return other.closed`,
       )

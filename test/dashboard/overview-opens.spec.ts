@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
-import { until } from '../support/until.ts'
+import { eventually, until } from '../support/until.ts'
 
 describe('the first page of the dashboard', () => {
   const dashboard = useDashboard()
@@ -82,17 +82,22 @@ describe('the first page of the dashboard', () => {
   it('keeps the chosen theme', async () => {
     const page = await dashboard.open('/you')
     const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+    const becomes = (colour: string) =>
+      eventually(async () => expect(await ground()).to.equal(colour))
     const light = await ground()
     await page.getByRole('button', { name: 'Dark theme' }).click()
-    const dark = await ground()
-    expect(dark).not.to.equal(light)
+    const dark = await eventually(async () => {
+      const now = await ground()
+      expect(now).not.to.equal(light)
+      return now
+    })
     await page.reload()
     await page.getByRole('button', { name: 'Dark theme', pressed: true }).waitFor()
-    expect(await ground()).to.equal(dark)
+    await becomes(dark)
     await page.getByRole('button', { name: 'Theme of the system' }).click()
-    expect(await ground()).to.equal(light)
+    await becomes(light)
     await page.emulateMedia({ colorScheme: 'dark' })
-    expect(await ground()).to.equal(dark)
+    await becomes(dark)
   })
 
   it('loads the files of the page together with the frame, and each once', async () => {
@@ -201,7 +206,9 @@ describe('the first page of the dashboard', () => {
     expect(await seen()).to.deep.equal(loaded)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
-    expect(await page.evaluate('localStorage.getItem("gateway_audience")')).to.equal(null)
+    await eventually(async () =>
+      expect(await page.evaluate('localStorage.getItem("gateway_audience")')).to.equal(null),
+    )
   })
 })
 

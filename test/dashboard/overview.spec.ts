@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import type { Page } from 'playwright-core'
+import { expectCount, expectGoodLooks, expectText, useDashboard } from '../support/dashboard.ts'
 import { suiteClock } from '../support/gateway.ts'
+import { eventually, until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
 
 const dayMs = 86_400_000
@@ -52,7 +54,7 @@ describe("the dashboard's overview", () => {
       await page.getByRole('button', { name }).waitFor()
     }
     const models = page.getByRole('region', { name: 'By model' })
-    expect(await models.getByRole('row').allInnerTexts()).to.have.length(3)
+    await expectCount(models.getByRole('row'), 3)
     await models.getByRole('link', { name: '<b>cheap</b>' }).waitFor()
     await expectGoodLooks(page)
 
@@ -77,19 +79,16 @@ describe("the dashboard's overview", () => {
     })
     // Beside its parts, which have values of their own.
     await bar.hover({ position: { x: 1, y: 5 } })
-    const tip = page.locator('.tip')
-    expect(await tip.innerText()).to.match(
-      /4\s+From providers\s+2\s+From the cache\s+1\s+Failed\s+1$/,
-    )
+    const values = /4\s+From providers\s+2\s+From the cache\s+1\s+Failed\s+1$/
+    await expectText(page.locator('.tip'), values)
     await bars.getByRole('link').last().focus()
     await page.keyboard.press('ArrowLeft')
-    expect(await page.evaluate('document.activeElement.ariaLabel')).to.match(/: 4, /)
+    await expectFocus(page, /: 4, /)
     await expectGoodLooks(page)
     await page.getByRole('button', { name: 'Failed', exact: true }).click()
     await bars.getByRole('link', { name: /: 1, Failed 1$/ }).press('Enter')
     const rows = page.getByRole('region', { name: 'Requests' }).getByRole('row')
-    await rows.nth(1).waitFor()
-    expect(await rows.count()).to.equal(2)
+    await expectCount(rows, 2)
     expect(filtersOf(page.url())).to.include({ ...yesterday(), outcome: 'failed' })
   })
 
@@ -97,18 +96,17 @@ describe("the dashboard's overview", () => {
     const page = await dashboard.open('/overview?metric=requests&split=model')
     const bars = page.getByRole('list', { name: 'Requests over time' })
     await bars.getByRole('link', { name: /^dear, [^,]+: 3$/ }).hover()
-    expect(await page.locator('.tip .pointed').innerText()).to.match(/^dear\s+3$/)
+    await expectText(page.locator('.tip .pointed'), /^dear\s+3$/)
     await bars.getByRole('link', { name: /: 4, dear 3, <b>cheap<\/b> 1$/ }).focus()
     await page.keyboard.press('ArrowUp')
     await page.keyboard.press('ArrowUp')
-    expect(await page.evaluate('document.activeElement.ariaLabel')).to.match(/^<b>cheap/)
-    expect(await page.locator('.tip .pointed').innerText()).to.match(/^<b>cheap<\/b>\s+1$/)
+    await expectFocus(page, /^<b>cheap/)
+    await expectText(page.locator('.tip .pointed'), /^<b>cheap<\/b>\s+1$/)
     await expectGoodLooks(page)
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     const rows = page.getByRole('region', { name: 'Requests' }).getByRole('row')
-    await rows.nth(3).waitFor()
-    expect(await rows.count()).to.equal(4)
+    await expectCount(rows, 4)
     expect(filtersOf(page.url())).to.deep.equal({ ...yesterday(), mode: 'live', model: 'dear' })
     // The list of requests has no filter for calls without a person.
     const people = await dashboard.open('/overview?metric=requests&split=member')
@@ -175,11 +173,19 @@ describe("the dashboard's overview", () => {
       await route.fulfill({ status: 503, headers: { 'retry-after': '1' }, json: { error } })
     })
     await page.getByRole('link', { name: 'Overview' }).click()
+    await until('the first retries wait', () => refused > 0)
     await page.clock.fastForward(2000)
     await page.getByRole('button', { name: /^Spent/ }).waitFor()
     expect(refused).to.be.above(4)
   })
 })
+
+/** Waits until the element with the focus has such an accessible name. */
+async function expectFocus(page: Page, name: RegExp): Promise<void> {
+  await eventually(async () =>
+    expect(await page.evaluate('document.activeElement.ariaLabel')).to.match(name),
+  )
+}
 
 function filtersOf(url: string): Record<string, string> {
   return Object.fromEntries(new URL(url).searchParams)

@@ -22,10 +22,3 @@ export async function detailOn(page: Page, path: string): Promise<string | undef
     .flatMap((one) => one ?? [])
     .find((one) => one.startsWith(`/dashboard${path}/`) && !one.endsWith('/new'))
 }
-
-/** The number of pixels by which a page is wider than its window. */
-export async function widthTooMuch(page: Page): Promise<number> {
-  return page.evaluate(
-    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-  )
-}

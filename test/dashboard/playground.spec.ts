@@ -141,9 +141,9 @@ describe('the playground', () => {
 
   it('preselects a capable model, not the first of the list', async () => {
     const chat = await opened('tab=chat')
-    expect(await modelOn(chat)).to.equal('gpt-5.4-mini')
+    await model(chat, 'gpt-5.4-mini').waitFor()
     const pictures = await opened('')
-    const first = await modelOn(pictures)
+    const first = await model(pictures, /\S/).innerText()
     const { data } = (await (await dashboard.gateway.fetch('/v1/models')).json()) as {
       data: { id: string; capabilities: Record<string, boolean> }[]
     }
@@ -169,11 +169,11 @@ describe('the playground', () => {
 
   it('opens with the model in the address, for chat and for pictures', async () => {
     const chat = await opened('model=gpt-5-mini')
-    expect(await modelOn(chat)).to.equal('gpt-5-mini')
+    await model(chat, 'gpt-5-mini').waitFor()
     await chat.getByRole('button', { name: 'Pictures', exact: true }).click()
     await chat.getByLabel('Prompt').waitFor()
     const pictures = await opened(`model=${flare}`)
-    expect(await modelOn(pictures)).to.equal(flare)
+    await model(pictures, flare).waitFor()
   })
 
   it('links to the sandbox while no provider is configured', async () => {
@@ -184,8 +184,10 @@ describe('the playground', () => {
   })
 })
 
-function modelOn(page: Page): Promise<string> {
-  return page.getByRole('button', { name: /^Model: / }).innerText()
+/** The button of the first model, once it shows this one. */
+function model(page: Page, text: string | RegExp): Locator {
+  const button = page.getByRole('button', { name: /^Model: / })
+  return button.and(page.getByText(text, { exact: true }))
 }
 
 /** Chooses the first model that a search finds. */

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import type { ImageDouble } from '../support/image-doubles/double.ts'
 import { openaiKey, startOpenaiDouble } from '../support/image-doubles/openai.ts'
+import { eventually } from '../support/until.ts'
 
 const mistralKey = 'abcdefghijklmnopqrstuvwxyz123456'
 
@@ -29,11 +30,12 @@ describe('the providers page', () => {
     }
     const page = await dashboard.open('/providers')
     const own = page.getByRole('region', { name: 'own' })
-    await own.waitFor()
-    const text = await own.innerText()
-    expect(text).to.include('100% failed').and.to.include('http://127.0.0.1:9/v1')
-    expect(text).to.match(/Last failure\s.*unreachable, small-one/)
-    expect(text).to.match(/small-one\s+paused after failures, tried again in/)
+    await eventually(async () => {
+      const text = await own.innerText()
+      expect(text).to.include('100% failed').and.to.include('http://127.0.0.1:9/v1')
+      expect(text).to.match(/Last failure\s.*unreachable, small-one/)
+      expect(text).to.match(/small-one\s+paused after failures, tried again in/)
+    })
     await expectGoodLooks(page)
   })
 
@@ -96,21 +98,27 @@ describe('the providers page', () => {
     const card = page.getByRole('region', { name: 'mine' })
     await card.getByText('https://models.example/v1').waitFor()
     await page.reload()
-    await settings.waitFor()
-    expect(await settings.inputValue()).to.equal(content)
+    await eventually(async () => expect(await settings.inputValue()).to.equal(content))
     await expectGoodLooks(page)
     await settings.fill('')
     await page.getByRole('button', { name: 'Save the settings' }).click()
     await card.waitFor({ state: 'detached' })
   })
 
-  it('shows an error when the changed settings are invalid', async () => {
+  it('shows an error when the changed settings are invalid, also to a person who is faster than the session', async () => {
     const page = await dashboard.open('/providers')
-    // The session, whose token a change needs, may arrive after the button is shown.
-    await page.waitForLoadState('networkidle')
+    const reload = page.getByRole('button', { name: 'Reload the settings' })
+    await reload.waitFor()
+    const held = Promise.withResolvers<void>()
+    await page.route('**/api/sessions/current', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await page.reload()
     dashboard.gateway.rewrite({ port: 'none' })
-    await page.getByRole('button', { name: 'Reload the settings' }).click()
-    expect(await page.getByRole('alert').innerText()).to.match(/PORT/i)
+    await reload.click()
+    held.resolve()
+    await page.getByRole('alert').getByText(/PORT/i).waitFor()
   })
 
   it('is for operators only, and says so to other people', async () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import type { UsageTable } from '../../src/storage/tables.ts'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { expectCount, expectGoodLooks, expectText, useDashboard } from '../support/dashboard.ts'
 import { suiteClock } from '../support/gateway.ts'
-import { until } from '../support/until.ts'
+import { eventually, until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
 
 const hourMs = 3_600_000
@@ -62,8 +62,7 @@ describe('the requests page', () => {
   it('opens a request by a click anywhere in its row, whose exact cost is visible on a telephone', async () => {
     const page = await dashboard.open('/requests', { width: 390 })
     const cell = page.getByRole('row').filter({ hasText: name }).getByRole('cell').last()
-    await cell.waitFor()
-    expect(await cell.innerText()).to.equal('$0.0123')
+    await expectText(cell, /^\$0\.0123$/)
     const { x, width } = (await cell.boundingBox())!
     expect(x + width).to.be.at.most(390)
     await cell.click()
@@ -76,6 +75,7 @@ describe('the requests page', () => {
   it('sends no request while the page is hidden', async () => {
     const page = await dashboard.open('/requests')
     await page.getByText(name).waitFor()
+    await page.waitForLoadState('networkidle')
     await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
     let asked = 0
     page.on('request', () => asked++)
@@ -94,10 +94,11 @@ describe('the requests page', () => {
     await page.waitForURL(/error_code=rate_limit_exceeded/)
     await page.getByText(name).waitFor({ state: 'detached' })
     await page.reload()
-    await rowsOf(page).nth(2).waitFor()
-    expect(await rowsOf(page).count()).to.equal(3)
-    expect(await page.getByLabel('Error', { exact: true }).inputValue()).to.equal(
-      'rate_limit_exceeded',
+    await expectCount(rowsOf(page), 3)
+    await eventually(async () =>
+      expect(await page.getByLabel('Error', { exact: true }).inputValue()).to.equal(
+        'rate_limit_exceeded',
+      ),
     )
     await expectGoodLooks(page)
     await page.getByRole('button', { name: 'Remove the filter “Error”' }).click()
@@ -128,11 +129,10 @@ describe('the requests page', () => {
     await page.getByRole('link', { name: 'Errors by cause' }).click()
     const cause = page.getByRole('listitem').filter({ hasText: 'rate_limit_exceeded' })
     await cause.getByText('The provider limits the rate of requests.').waitFor()
-    expect(await cause.innerText()).to.match(/from xai[^]*Remedy: Wait[^]*2 requests/)
+    await expectText(cause, /from xai[^]*Remedy: Wait[^]*2 requests/)
     await expectGoodLooks(page)
     await cause.getByRole('link', { name: 'Show these requests' }).click()
-    await rowsOf(page).nth(2).waitFor()
-    expect(await rowsOf(page).count()).to.equal(3)
+    await expectCount(rowsOf(page), 3)
   })
 
   it('shows one request in full: attempts, adjustments, cost calculation and a curl command', async () => {
@@ -144,14 +144,16 @@ describe('the requests page', () => {
     const id = answer.headers.get('x-request-id')!
     const page = await dashboard.open(`/requests?id=${id}`)
     await page.getByRole('heading', { name: 'Attempts' }).waitFor()
-    const facts = await page.getByRole('main').innerText()
-    expect(facts).to.match(/Requested model\s+openai\/GPT 5 Mini\s+Catalog model\s+gpt-5-mini/)
-    expect(facts).to.match(/max_token\s+7\s+omitted/)
-    expect(facts).to.include('the gateway does not store it')
-    const sums = await page
-      .getByRole('region', { name: 'Calculation of the cost' })
-      .getByRole('row')
-      .allInnerTexts()
+    for (const fact of [
+      /Requested model\s+openai\/GPT 5 Mini\s+Catalog model\s+gpt-5-mini/,
+      /max_token\s+7\s+omitted/,
+      /the gateway does not store it/,
+    ]) {
+      await expectText(page.getByRole('main'), fact)
+    }
+    const calculation = page.getByRole('region', { name: 'Calculation of the cost' })
+    await calculation.getByRole('row').nth(2).waitFor()
+    const sums = await calculation.getByRole('row').allInnerTexts()
     const amounts = sums.slice(1).map((text) => Number(/\$([\d.]+)\s*$/.exec(text)![1]))
     const [sum, rounded] = amounts.slice(-2)
     const lines = amounts.slice(0, -2).reduce((total, one) => total + one, 0)

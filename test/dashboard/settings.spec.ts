@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { copyBy, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { copyBy, expectCount, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { eventually } from '../support/until.ts'
 
 const hostile = '"><script>alert(1)</script>'
 
@@ -53,7 +54,9 @@ describe('the settings of an account', () => {
     await page.getByRole('button', { name: 'Create the link' }).click()
     await said(page, 'lin@example.com is invited.')
     // After an invitation, the form shows the default role again.
-    expect(await page.getByLabel('Role', { exact: true }).inputValue()).to.equal('member')
+    await eventually(async () =>
+      expect(await page.getByLabel('Role', { exact: true }).inputValue()).to.equal('member'),
+    )
     const link = await page.getByRole('region', { name: 'the link' }).textContent()
     expect(link).to.match(/\/dashboard\/invitations#token=/)
     await expectGoodLooks(page)
@@ -80,8 +83,8 @@ describe('the settings of an account', () => {
     await row.waitFor({ state: 'detached' })
     // The last owner can neither remove nor demote themselves here.
     const own = page.getByRole('row').filter({ hasText: dashboard.owner.email })
-    expect(await own.getByRole('combobox').count()).to.equal(0)
-    expect(await own.getByRole('button').count()).to.equal(0)
+    await expectCount(own.getByRole('combobox'), 0)
+    await expectCount(own.getByRole('button'), 0)
   })
 
   it('show the audit log, with filters in the address', async () => {
@@ -101,8 +104,7 @@ describe('the settings of an account', () => {
     await acts.filter({ hasText: 'created the key two' }).waitFor()
     await page.getByRole('button', { name: 'two', exact: true }).click()
     await acts.filter({ hasText: 'created the key one' }).waitFor({ state: 'detached' })
-    await acts.nth(1).waitFor()
-    expect(await acts.count()).to.equal(2)
+    await expectCount(acts, 2)
     await page.waitForURL(/action=key.create&target=key_/)
     await acts.getByText('What changed').click()
     await acts.getByText('test', { exact: true }).waitFor()
@@ -126,8 +128,8 @@ describe('the settings of an account', () => {
     const page = await dashboard.open('/settings/members', { as: admin })
     const owner = page.getByRole('row').filter({ hasText: dashboard.owner.email })
     await owner.waitFor()
-    expect(await owner.getByRole('combobox').count()).to.equal(0)
+    await expectCount(owner.getByRole('combobox'), 0)
     const roles = page.getByLabel('Role').first().getByRole('option')
-    expect(await roles.count()).to.equal(2)
+    await expectCount(roles, 2)
   })
 })

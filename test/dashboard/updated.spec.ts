@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { useDashboard } from '../support/dashboard.ts'
+import { eventually } from '../support/until.ts'
 import { ready } from './pages.ts'
 
 const part = /\/dashboard\/assets\/keys-/
@@ -41,7 +42,7 @@ describe('a page that was opened before an update of the gateway', () => {
     page.on('load', () => loads++)
     await openKeys(page)
     await page.getByText('This page could not be loaded').waitFor()
-    expect(loads).to.equal(1)
+    await eventually(async () => expect(loads).to.equal(1))
     await page.unroute(part)
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { expectCount, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 
 describe('the page of the signed-in person', () => {
   const dashboard = useDashboard()
@@ -39,7 +39,7 @@ describe('the page of the signed-in person', () => {
     const rows = page.getByRole('region', { name: 'Sessions' }).getByRole('row')
     await rows.nth(4).waitFor()
     await expectGoodLooks(page)
-    expect(await rows.getByText('this one').count()).to.equal(1)
+    await expectCount(rows.getByText('this one'), 1)
     await page.getByRole('button', { name: 'Sign out…' }).first().click()
     await page.getByRole('button', { name: 'Sign out the device' }).click()
     await page.getByText('is signed out.').waitFor()

@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { barriersOf, openBrowser } from '../support/browser.ts'
+import { expectCount } from '../support/dashboard.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { eventually } from '../support/until.ts'
 
 const screens = {
   'a desktop screen': { viewport: { width: 1280, height: 800 }, openedHeightMax: 4000 },
@@ -88,12 +90,16 @@ describe('the API reference', () => {
   for (const [screen, { viewport, openedHeightMax }] of Object.entries(screens)) {
     it(`has operations on the first screen of ${screen}, and accessible ones of limited height`, async () => {
       await open(viewport)
-      const first = await boxOf('.opblock')
-      expect(first.y + first.height).to.be.lessThan(viewport.height)
+      await eventually(async () => {
+        const first = await boxOf('.opblock')
+        expect(first.y + first.height).to.be.lessThan(viewport.height)
+      })
       expect(await faults(), 'closed').to.deep.equal([])
       await openOperation(createImage)
       await page.locator(`${createImage} pre`).first().waitFor()
-      expect((await boxOf(createImage)).height).to.be.within(1000, openedHeightMax)
+      await eventually(async () =>
+        expect((await boxOf(createImage)).height).to.be.within(1000, openedHeightMax),
+      )
       expect(await faults(), 'opened').to.deep.equal([])
       await page.locator(createImage).getByRole('button', { name: 'Try it out' }).click()
       await page.locator(`${createImage} textarea`).waitFor()
@@ -113,14 +119,14 @@ describe('the API reference', () => {
     await codes.waitFor()
     const refusal = operation.getByRole('button', { name: 'Response 429' })
     await refusal.press('Enter')
-    expect(await refusal.getAttribute('aria-expanded')).to.equal('true')
+    await refusal.and(page.locator('[aria-expanded=true]')).waitFor()
     await operation.locator('tr.response[data-code="429"] pre').waitFor()
     const headers = operation.locator('tr.response[data-code="429"] summary')
     await headers.press('Enter')
     await operation.getByRole('cell', { name: 'retry-after' }).waitFor()
     expect(await faults()).to.deep.equal([])
     await refusal.press('Enter')
-    expect(await codes.count()).to.equal(1)
+    await expectCount(codes, 1)
   })
 
   it('shows the pictures of a tried call', async () => {

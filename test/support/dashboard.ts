@@ -1,8 +1,9 @@
 import { expect } from 'chai'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { buildDashboard } from '../../scripts/dashboard.ts'
 import { barriersOf, openBrowser } from './browser.ts'
 import { startGateway, suiteClock, type GatewayOptions, type TestGateway } from './gateway.ts'
+import { eventually } from './until.ts'
 
 const owner = { name: 'Ada Lovelace', email: 'ada@example.com', password: 'a sentence of Ada' }
 const schemes = ['light', 'dark'] as const
@@ -133,6 +134,16 @@ export async function copyBy(page: Page, name: string): Promise<string> {
   return page.evaluate<string>('navigator.clipboard.readText()')
 }
 
+/** Waits until exactly this many elements match. */
+export async function expectCount(locator: Locator, count: number): Promise<void> {
+  await eventually(async () => expect(await locator.count(), String(locator)).to.equal(count))
+}
+
+/** Waits until the text of an element matches. */
+export async function expectText(locator: Locator, pattern: RegExp): Promise<void> {
+  await eventually(async () => expect(await locator.innerText()).to.match(pattern))
+}
+
 /** Fails when axe finds an accessibility violation on the page. */
 export async function expectNoViolations(page: Page): Promise<void> {
   expect(await barriersOf(page)).to.deep.equal([])
@@ -149,10 +160,17 @@ export async function expectGoodLooks(page: Page): Promise<void> {
       const rules = colorScheme === 'light' ? undefined : ['color-contrast']
       expect(await barriersOf(page, rules), `${colorScheme}, ${width}`).to.deep.equal([])
     }
+    await expectFits(page, `at ${width}`)
+  }
+  await page.setViewportSize(before)
+}
+
+/** Waits until a page is no wider than its window. */
+export async function expectFits(page: Page, what: string): Promise<void> {
+  await eventually(async () => {
     const tooWide = await page.evaluate(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     )
-    expect(tooWide, `too wide at ${width}`).to.equal(0)
-  }
-  await page.setViewportSize(before)
+    expect(tooWide, `too wide: ${what}`).to.equal(0)
+  })
 }

@@ -53,6 +53,10 @@ let csrfToken: string | undefined
 /** Sets the X-CSRF-Token header of later requests that change data. */
 export const setCsrfToken = (token: string | undefined): void => void (csrfToken = token)
 
+let beforeChanges: Promise<void> | undefined
+/** Sets what requests that change data wait for. A page shows its buttons before the session has the token. */
+export const waitBeforeChanges = (loaded: Promise<void>): void => void (beforeChanges = loaded)
+
 /** Called when an answer shows that the session has ended or never existed. */
 let onSignedOut = (): void => undefined
 export const whenSignedOut = (listener: () => void): void => void (onSignedOut = listener)
@@ -83,8 +87,9 @@ const client = createClient<Paths>({
   // A list is sent as one query parameter with comma-separated items.
   querySerializer: { array: { style: 'form', explode: false } },
   fetch: async (request: Request) => {
-    if (csrfToken !== undefined && request.method !== 'GET') {
-      request.headers.set('x-csrf-token', csrfToken)
+    if (request.method !== 'GET') {
+      await beforeChanges
+      if (csrfToken !== undefined) request.headers.set('x-csrf-token', csrfToken)
     }
     const signal = AbortSignal.any([request.signal, AbortSignal.timeout(answerTimeoutMs)])
     try {

@@ -1,6 +1,15 @@
 import { computed, effect, signal } from '@preact/signals'
 import { scopesByRole } from '../../../generated/client-values.ts'
-import { bodyOf, DELETE, GET, Refusal, setCsrfToken, whenSignedOut, type Schemas } from './api.ts'
+import {
+  bodyOf,
+  DELETE,
+  GET,
+  Refusal,
+  setCsrfToken,
+  waitBeforeChanges,
+  whenSignedOut,
+  type Schemas,
+} from './api.ts'
 
 export type SignedIn = Schemas['SignedIn']
 type Membership = Schemas['Membership']
@@ -13,6 +22,7 @@ export const sessionError = signal<Refusal | undefined>(undefined)
 let resolveLoaded = (): void => undefined
 /** Resolves when the session has been loaded, or loading it has failed. */
 export const sessionLoaded = new Promise<void>((resolve) => (resolveLoaded = resolve))
+waitBeforeChanges(sessionLoaded)
 /** Number of sign-ins in the dialog above a page; the page then reloads its data. */
 export const renewals = signal(0)
 

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from '../../support/browser.ts'
 import type { TestGateway } from '../../support/gateway.ts'
+import { eventually } from '../../support/until.ts'
 import { ada, startWithAda } from './people-at.ts'
 import { register } from './visitor.ts'
 
@@ -98,7 +99,8 @@ describe('the sign-in pages in Chromium', () => {
     )
     await outer.goto(`${clientUrl}/framed?page=${encodeURIComponent(pathname)}`)
     await refused
-    const framed = await outer.frames()[1]!.content()
+    // A frame that is still navigating has no content.
+    const framed = await eventually(() => outer.frames()[1]!.content())
     expect(framed).not.to.contain('Connect this application?')
     await page.context().close()
   })
