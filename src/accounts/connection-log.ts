@@ -26,7 +26,8 @@ export const attemptTtlMs = 30 * 86_400_000
 const unknownAttemptsMax = 500
 const unknownAttemptTtlMs = 7 * 86_400_000
 
-type Options = {
+/** The parts of what is written in batches. */
+export type BatchOptions = {
   store: Pick<Store, 'db'>
   clock: () => number
   limits: { keyUseWriteMs: number; connectionLogWaitingMax: number }
@@ -36,7 +37,7 @@ type Options = {
 
 const rowsPerStatement = 50
 
-export function createConnectionLog(options: Options): ConnectionLogStore {
+export function createConnectionLog(options: BatchOptions): ConnectionLogStore {
   const { store, clock, limits, onWritten } = options
   const { db } = store
   const { connectionLogWaitingMax: waitingMax } = limits

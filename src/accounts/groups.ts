@@ -3,12 +3,7 @@ type Group<Item, Outcome> = {
   committed: PromiseWithResolvers<readonly Outcome[]>
 }
 
-export type GroupLimits = { ledgerGroupRowsMax?: number; ledgerGroupPauseMaxMs?: number }
-
-/** A transaction of this size takes about ten milliseconds. */
-const groupRowsMax = 500
-/** A longer wait costs callers more than a larger group saves (docs/performance.md#ledger). */
-const groupPauseMaxMs = 2
+export type GroupLimits = { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: number }
 
 /**
  * Returns a function that commits an item and resolves with its outcome once it is durable. Items that
@@ -17,10 +12,7 @@ const groupPauseMaxMs = 2
  */
 export function createGroups<Item, Outcome>(
   commit: (items: readonly Item[]) => Promise<readonly Outcome[]>,
-  {
-    ledgerGroupRowsMax: rowsMax = groupRowsMax,
-    ledgerGroupPauseMaxMs: pauseMaxMs = groupPauseMaxMs,
-  }: GroupLimits = {},
+  { ledgerGroupRowsMax: rowsMax, ledgerGroupPauseMaxMs: pauseMaxMs }: GroupLimits,
 ): (item: Item) => Promise<Outcome> {
   const waiting: Group<Item, Outcome>[] = []
   let writing = false

@@ -10,8 +10,6 @@ type Options = {
 /** Maximum of keys with a pending use; uses of further keys are not recorded. */
 const keysWaitingMax = 10_000
 
-export type LastUse = ReturnType<typeof createLastUse>
-
 /** Writes the last uses of all keys together, once per interval. */
 export function createLastUse({ store, clock, keyUseWriteMs }: Options) {
   let waiting = new Map<string, number>()

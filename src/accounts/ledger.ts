@@ -18,7 +18,7 @@ import { createGroups, type GroupLimits } from './groups.ts'
 export function createLedger(
   store: Pick<GuardedStore, 'insert'>,
   onRecorded: (row: UsageRow) => void,
-  limits?: GroupLimits,
+  limits: GroupLimits,
 ): (row: UsageRow) => Promise<void> {
   const insert = createGroups(async (rows: readonly UsageRow[]) => {
     await store.insert('usage', rows.map(toTable))

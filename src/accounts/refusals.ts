@@ -5,9 +5,8 @@ import type { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import { remedyFor } from '../core/words/remedies.ts'
 import { listed } from '../storage/sql-dialect.ts'
-import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
-import { attemptTtlMs } from './connection-log.ts'
+import { attemptTtlMs, type BatchOptions } from './connection-log.ts'
 import { timeText } from './key-form.ts'
 import { sweepAgain } from './sweep.ts'
 import { hourMs, timeRange } from './usage/range.ts'
@@ -27,22 +26,7 @@ type RefusalsRequest = {
 type Counted = Pick<Caller, 'accountId' | 'keyId' | 'person'>
 
 /** Refused calls without a ledger row: counted in memory and written in batches. */
-export type Refusals = {
-  /** Counts an error response; `caller` is undefined for a request without a valid key. */
-  count(error: GatewayError, caller: Counted | undefined): void
-  /** The counts of a range by key and cause, the most frequent first. Throws a GatewayError. */
-  list(request: RefusalsRequest): Promise<Schemas['Refusals']>
-  /** Writes pending counts and stops the timer. */
-  close(): Promise<void>
-}
-
-type Options = {
-  store: Pick<Store, 'db'>
-  clock: () => number
-  limits: { keyUseWriteMs: number; connectionLogWaitingMax: number }
-  /** Called after each write; `error` is the reason if the write failed and its counts are lost. */
-  onWritten: (error?: unknown) => void
-}
+export type Refusals = ReturnType<typeof createRefusals>
 
 const rowsPerStatement = 50
 const listedMax = 100
@@ -51,8 +35,8 @@ const rowsPerAccountMax = 5000
 /** The codes counted without an account; other such requests are mostly network scans. */
 const codesWithoutAccount: ReadonlySet<string> = new Set(['invalid_api_key', 'invalid_token'])
 
-export function createRefusals({ store: { db }, clock, limits, onWritten }: Options): Refusals {
-  const { connectionLogWaitingMax: waitingMax } = limits
+export function createRefusals({ store: { db }, clock, limits, onWritten }: BatchOptions) {
+  const { connectionLogWaitingMax: waitingMax, keyUseWriteMs } = limits
   let waiting = new Map<string, Tables['refusals']>()
   const write = async (): Promise<boolean> => {
     if (waiting.size === 0) return false
@@ -73,12 +57,10 @@ export function createRefusals({ store: { db }, clock, limits, onWritten }: Opti
     for (const id of ids) await removeExcess(db, id)
     return true
   }
-  const { look, close } = sweepAgain(write, {
-    intervalMs: limits.keyUseWriteMs,
-    onSwept: onWritten,
-  })
+  const { look, close } = sweepAgain(write, { intervalMs: keyUseWriteMs, onSwept: onWritten })
   return {
-    count: (error, caller) => {
+    /** Counts an error response; `caller` is undefined for a request without a valid key. */
+    count: (error: GatewayError, caller: Counted | undefined) => {
       const whose = error.concerns ?? caller
       // Signed-in people see their errors on the gateway's own pages.
       if (caller?.person !== undefined || !isRefusal(error, whose)) return
@@ -95,7 +77,8 @@ export function createRefusals({ store: { db }, clock, limits, onWritten }: Opti
         waiting.set(name, { ...place, error_code: error.code, calls: 1, last_at: now })
       }
     },
-    list: async (request) => {
+    /** The counts of a range by key and cause, the most frequent first. Throws a GatewayError. */
+    list: async (request: RefusalsRequest): Promise<Schemas['Refusals']> => {
       await look()
       const { accountId } = request.caller
       const period = timeRange(request, clock())
@@ -113,6 +96,7 @@ export function createRefusals({ store: { db }, clock, limits, onWritten }: Opti
         has_more: rows.length > listedMax,
       }
     },
+    /** Writes pending counts and stops the timer. */
     close: async () => {
       await look()
       close()

@@ -12,15 +12,12 @@ type Options = {
   store: Pick<Store, 'db' | 'commit'>
   budgets: Pick<Budgets, 'reserved' | 'uncertain'>
   clock: () => number
-  intervalMs?: number
+  intervalMs: number
   /** Called for each call that is charged its reserved amount, since its process died. */
   onAbandoned: (reservation: Tables['reservations']) => void
   /** Called after each sweep; `error` is the reason if the sweep failed. */
   onSwept: (error?: unknown) => void
 }
-
-/** Interval of sweeps: the longest time that a call of a dead process stays uncharged. */
-const sweepMs = 10_000
 
 /**
  * Charges the calls of dead processes the amount that they reserved: at once when the process is known to have
@@ -29,7 +26,7 @@ const sweepMs = 10_000
  * the second sweep. Reservations of other processes count as expired later, since clocks differ.
  */
 export function sweepReservations(options: Options): Sweep {
-  const { store, budgets, clock, intervalMs = sweepMs, onAbandoned, onSwept } = options
+  const { store, budgets, clock, intervalMs, onAbandoned, onSwept } = options
   let seen = new Map<string, number>()
 
   const charge = async (dead: readonly Tables['reservations'][]) => {

@@ -55,13 +55,11 @@ const userAgentLengthMax = 300
 export function createSessions(options: Options): Sessions {
   const { audit, announce, clock, limits } = options
   const { db } = options.store
+  const rowWith = (column: 'id' | 'digest', value: string) =>
+    db.selectFrom('sessions').selectAll().where(column, '=', value).executeTakeFirst()
   const lookUp = async (token: string): Promise<PersonCaller> => {
     const now = clock()
-    const row = await db
-      .selectFrom('sessions')
-      .selectAll()
-      .where('digest', '=', digestOf(token))
-      .executeTakeFirst()
+    const row = await rowWith('digest', digestOf(token))
     if (row === undefined || isOver(row, now, limits)) throw sessionOver()
     const { id: sessionId, person_id: id } = row
     const memberships = await membershipsOf(db, id)
@@ -82,11 +80,7 @@ export function createSessions(options: Options): Sessions {
     identify: (token) => lookUp(token).catch(overloadedWhenStoreFails('session')),
     actFor: (caller, accountId) => accountToActFor(db, caller, accountId),
     current: async ({ person: { sessionId } }) => {
-      const row = await db
-        .selectFrom('sessions')
-        .selectAll()
-        .where('id', '=', sessionId)
-        .executeTakeFirst()
+      const row = await rowWith('id', sessionId)
       if (row === undefined) throw sessionOver()
       return toSession(row, sessionId)
     },

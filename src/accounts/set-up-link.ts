@@ -14,8 +14,6 @@ const ttlMs = 86_400_000
 /** Replicas that start within this time make one link, even if their clocks differ by as much. */
 const justMadeMs = 60_000
 
-export type SetUpLinks = ReturnType<typeof createSetUpLinks>
-
 /** One-time links that create an owner of the first account. */
 export function createSetUpLinks({ store: { db }, audit, clock }: Options) {
   const create = (transaction: Transaction<Tables>) => insert(transaction, clock())

@@ -11,8 +11,6 @@ type Options = OperatorChangeParts & { clock: () => number }
 const id = 'settings'
 
 /** The settings that operators store while the gateway runs, as YAML. */
-export type StoredSettingsStore = ReturnType<typeof createStoredSettings>
-
 export function createStoredSettings(options: Options) {
   const { store, clock } = options
   const read = () => readStoredSettings(store)

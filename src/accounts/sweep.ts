@@ -3,11 +3,7 @@ import { clocksDifferMaxMs } from '../core/time.ts'
 import type { Tables } from '../storage/tables.ts'
 
 /** Periodic maintenance of the store. */
-export type Sweep = {
-  /** Sweeps now, or waits for the running sweep. Never rejects. */
-  look(): Promise<void>
-  close(): void
-}
+export type Sweep = ReturnType<typeof sweepAgain>
 
 type Options = {
   intervalMs: number
@@ -19,7 +15,7 @@ type Options = {
  * Runs `work` every `intervalMs`, one run at a time, until it is closed. `work` resolves with whether this
  * process did the work; another process may have taken the turn.
  */
-export function sweepAgain(work: () => Promise<boolean>, { intervalMs, onSwept }: Options): Sweep {
+export function sweepAgain(work: () => Promise<boolean>, { intervalMs, onSwept }: Options) {
   let running: Promise<unknown> | undefined
   let closed = false
   const look = async () => {
@@ -36,6 +32,7 @@ export function sweepAgain(work: () => Promise<boolean>, { intervalMs, onSwept }
   }
   const timer = setInterval(() => void look(), intervalMs).unref()
   return {
+    /** Sweeps now, or waits for the running sweep. Never rejects. */
     look,
     close: () => {
       closed = true

@@ -58,7 +58,6 @@ export async function assembleCalls(
   const bytesMax = Math.floor(first.cacheBytesMax / workerCount(config))
   const cache = createResponseCache({ bytesMax, limits, shared: sharedCache?.shared, monotonic })
   const claim = cache.readSharedCache && sharedCache?.claimsWith(cache.readSharedCache)
-  const fingerprintKey = secret.keyFor('fingerprints', fingerprintKeyBytes)
   const { upstreamConnectionsMax: connectionsMax } = first
   const guarded = createGuardedFetch({ redirectsMax, connectionsMax, ...publicNet })
   const guardedConnector = endpointConnector(
@@ -72,11 +71,12 @@ export async function assembleCalls(
   const storedResponses = createStoredResponses({ store, encryption, limits, clock, events })
   const backgroundCalls = createBackgroundCalls({ ...storedResponses, onFault, limits: first })
   const abandonedCalls = createAbandonedCalls(events.left)
-  const budgets = createBudgets({ store, clock })
+  const budgets = createBudgets({ store, clock, limits: first })
   const reservations = sweepReservations({
     store,
     budgets,
     clock,
+    intervalMs: first.reservationSweepMs,
     onAbandoned: events.reservationAbandoned,
     onSwept: (error) => events.worked('reservation_sweep', error),
   })
@@ -87,12 +87,12 @@ export async function assembleCalls(
     lines: createLines({ monotonic, clock, guardedConnector }),
     guardedConnector,
     cache,
-    deduplication: createDeduplication(fingerprintKey, claim),
+    deduplication: createDeduplication(secret.keyFor('fingerprints', fingerprintKeyBytes), claim),
     health: createRouteHealth({ limits, monotonic }),
     counts,
     rateLimit: createRateLimit({ counts, defaults: limits, monotonic }),
     budgets,
-    record: createLedger(store, events.recorded),
+    record: createLedger(store, events.recorded, first),
     idempotency,
     storedResponses,
     backgroundCalls,

@@ -88,7 +88,7 @@ function pagesOf(parts: Parts): Omit<AnswerOptions, 'interactions'> {
   const { people, environment } = parts
   const { config, clock } = environment
   const { store, audit, announce, secret, connectionLog } = parts.store
-  const connections = createConnections({ store, audit, announce, clock })
+  const connections = createConnections({ store, audit, announce, clock, limits: config.limits })
   const isSecure = config.baseUrl?.startsWith('https:') === true
   return {
     personOf: async (token) => {

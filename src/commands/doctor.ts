@@ -9,9 +9,8 @@ import {
 import { withoutBounds } from '../settings/bounds.ts'
 import { readProviderKeys } from '../accounts/provider-keys.ts'
 import { readStoredSettings } from '../accounts/stored-settings.ts'
-import { examineConnection } from '../connect/connect.ts'
+import { connectionText, examineConnection } from '../connect/connect.ts'
 import { readTarget } from '../connect/target.ts'
-import { connectionText } from '../connect/connection-text.ts'
 import { isPublicAddress } from '../core/public-address.ts'
 import {
   json,

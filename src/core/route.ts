@@ -68,16 +68,7 @@ export function noAdapter({ provider }: Route, what: string): Problem {
 export type Readiness = { problems: readonly Problem[]; warnings: readonly Warning[] }
 
 /** The routes of one call. */
-export type Selection = {
-  /** The routes that support the request, best first. */
-  routes: readonly Route[]
-  /** How many of `routes` may be tried. */
-  routesMax: number
-  /** Whether a route may be tried; if not, its problems are added to `refusal`. */
-  admits(route: Route, readiness: Readiness): boolean
-  /** The caller's error when no route is left: a 400 that names each problem. */
-  refusal(): GatewayError
-}
+export type Selection = ReturnType<typeof selectRoutes>
 
 type SelectionOptions = {
   routes: readonly Route[]
@@ -89,16 +80,21 @@ type SelectionOptions = {
   fallback: boolean
 }
 
-/** Selects the routes that support the request. Throws a GatewayError when there are none. */
-export function selectRoutes(options: SelectionOptions): Selection {
+/**
+ * Selects the routes that support the request, best first; `routesMax` of them may be tried. Throws a GatewayError
+ * when there are none.
+ */
+export function selectRoutes(options: SelectionOptions) {
   const { check, warnings, strict, fallback } = options
   const problems: Problem[] = strict ? warnings.map(asProblem) : []
   const isRefused = problems.length > 0
-  const admits: Selection['admits'] = (_route, readiness) => {
+  /** Whether a route may be tried; if not, its problems are added to `refusal`. */
+  const admits = (_route: Route, readiness: Readiness) => {
     const found = [...readiness.problems, ...(strict ? readiness.warnings.map(asProblem) : [])]
     for (const problem of found) problems.push(problem)
     return found.length === 0
   }
+  /** The caller's error when no route is left: a 400 that names each problem. */
   const refusal = () => refusalOf(problems)
   const routes = options.routes.filter((route) => admits(route, check(route)))
   if (isRefused || routes.length === 0) throw refusal()

@@ -1,3 +1,5 @@
+import { isMembers, type Members } from '../core/any-json.ts'
+
 /** A message to all processes of a gateway (docs/redis.md#announcements). */
 export type Announcement =
   /** Keys were revoked, rotated or changed. */
@@ -31,10 +33,8 @@ const keysMax = 100
 /** Maximum length of an announcement as JSON. */
 export const announcementLengthMax = 32_768
 
-type Fields = Readonly<Record<string, unknown>>
-
 /** Validates the members of each kind. */
-const forms: { [Kind in Announcement['kind']]: (fields: Fields) => boolean } = {
+const forms: { [Kind in Announcement['kind']]: (fields: Members) => boolean } = {
   keys_changed: ({ keyIds }) =>
     Array.isArray(keyIds) && keyIds.length <= keysMax && keyIds.every(isText),
   account_changed: ({ accountId }) => isText(accountId),
@@ -45,28 +45,24 @@ const forms: { [Kind in Announcement['kind']]: (fields: Fields) => boolean } = {
   log_level_set: ({ level, ...client }) => isToolClient(client) && isText(level),
   tool_session_ended: isToolClient,
   tool_progress: ({ accountId, progress }) =>
-    isText(accountId) && isObject(progress) && isToolProgress(progress),
+    isText(accountId) && isMembers(progress) && isToolProgress(progress),
 }
 
 /** Validates a message of another process; undefined if it is invalid. */
 export function readAnnouncement(value: unknown): Announcement | undefined {
-  if (!isObject(value)) return undefined
+  if (!isMembers(value)) return undefined
   const { kind } = value
   if (typeof kind !== 'string' || !Object.hasOwn(forms, kind)) return undefined
   // `forms` has validated the members.
   return forms[kind as Announcement['kind']](value) ? (value as Announcement) : undefined
 }
 
-function isToolClient({ keyId, sessionId }: Fields): boolean {
+function isToolClient({ keyId, sessionId }: Members): boolean {
   return isText(keyId) && (sessionId === undefined || isText(sessionId))
 }
 
-function isToolProgress({ tool, requestId, state, elapsedMs }: Fields): boolean {
+function isToolProgress({ tool, requestId, state, elapsedMs }: Members): boolean {
   return isText(tool) && isText(requestId) && isText(state) && Number.isFinite(elapsedMs)
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null
 }
 
 function isText(value: unknown): value is string {

@@ -13,10 +13,6 @@ type SignIn = {
   isKnown?: boolean
 }
 
-export type SignInAttempts = ReturnType<typeof createSignInAttempts>
-
-export type ClientAttempts = ReturnType<typeof createClientAttempts>
-
 /** Attempts without a wait; many people may share an origin. */
 const free = { pair: 5, person: 10, origin: 50, signUp: 10 }
 /** How long an attempt waits for earlier attempts; then it is counted in parallel. */

@@ -110,6 +110,8 @@ export const bounds = {
   oauthTokensPerConnectionMax: 10_000,
   /** Covers concurrent refreshes by processes of one client, and a retry after a lost response. */
   oauthRefreshGraceSeconds: 120,
+  /** Each connection is a key in the account's lists. */
+  oauthConnectionsPerAccountMax: 1000,
   /** Clients that registered themselves: any client can register, with about a kilobyte of metadata. */
   oauthClientsMax: 100_000,
   /** Limit of registrations from all addresses together, since each registration stores a row. */
@@ -163,6 +165,12 @@ export const bounds = {
   reportsPerAccountMax: 8,
   /** The size of the journal, for some thousand rows: more than the calls in progress. Allocated in advance. */
   ledgerJournalBytesMax: 4 * 1024 * 1024,
+  /** A transaction of this size takes about ten milliseconds. */
+  ledgerGroupRowsMax: 500,
+  /** A longer wait costs callers more than a larger group saves (docs/performance.md#ledger). */
+  ledgerGroupPauseMaxMs: 2,
+  /** The longest time that a call of a dead process stays uncharged. */
+  reservationSweepMs: 10_000,
   /** Time limit of retries of a row, since the caller waits meanwhile. */
   ledgerRetryMaxMs: 2000,
   /** Time limit to connect. Redis is in the same network; calls continue without a Redis that is slower. */

@@ -14,17 +14,7 @@ export type Encrypted = {
  * Encrypts content of rows with a key that is not in the store. `context` identifies the row; content decrypts
  * only in the context in which it was encrypted.
  */
-export type Encryption = {
-  /** Throws `invalid_value` if there is no encryption key, and none may be created. */
-  encrypt(content: string | Uint8Array, context: string): Encrypted
-  /** Whether there is an encryption key, or one may be created. */
-  canEncrypt(): boolean
-  /** The text; undefined if the encryption key is missing, or the row was changed. */
-  decrypt(encrypted: Encrypted, context: string): string | undefined
-  decryptBytes(encrypted: Encrypted, context: string): Buffer | undefined
-  /** Creates a new key in the file; the previous key is kept, so that older backups can be read. */
-  replaceKey(): void
-}
+export type Encryption = ReturnType<typeof createEncryption>
 
 type Options = {
   dataDir: string
@@ -40,7 +30,7 @@ const tagBytes = 16
 const algorithm = 'aes-256-gcm'
 const keptKeys = 2
 
-export function createEncryption({ dataDir, encryptionKey, databaseUrl }: Options): Encryption {
+export function createEncryption({ dataDir, encryptionKey, databaseUrl }: Options) {
   const path = join(dataDir, 'gateway.key')
   // The file is read each time, since a command can replace the key.
   const keys = (): Buffer[] => {
@@ -65,10 +55,7 @@ export function createEncryption({ dataDir, encryptionKey, databaseUrl }: Option
     writeKeys([randomBytes(keyBytes)], (part) => linkUnlessExists(part, path))
     return keys()[0]!
   }
-  const decryptBytes: Encryption['decryptBytes'] = (
-    { encryption_key_id: id, ciphertext },
-    context,
-  ) => {
+  const decryptBytes = ({ encryption_key_id: id, ciphertext }: Encrypted, context: string) => {
     const key = keys().find((one) => idOf(one) === id)
     if (key === undefined) return undefined
     const [tagAt, textAt] = [nonceBytes, nonceBytes + tagBytes]
@@ -82,7 +69,8 @@ export function createEncryption({ dataDir, encryptionKey, databaseUrl }: Option
     }
   }
   return {
-    encrypt: (content, context) => {
+    /** Throws `invalid_value` if there is no encryption key, and none may be created. */
+    encrypt: (content: string | Uint8Array, context: string): Encrypted => {
       const key = keyToEncrypt()
       const nonce = randomBytes(nonceBytes)
       const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(context))
@@ -91,9 +79,13 @@ export function createEncryption({ dataDir, encryptionKey, databaseUrl }: Option
       const ciphertext = Buffer.concat([nonce, cipher.getAuthTag(), ...bytes])
       return { encryption_key_id: idOf(key), ciphertext: new Uint8Array(ciphertext) }
     },
+    /** Whether there is an encryption key, or one may be created. */
     canEncrypt: () => databaseUrl === undefined || keys().length > 0,
-    decrypt: (encrypted, context) => decryptBytes(encrypted, context)?.toString(),
+    /** The text; undefined if the encryption key is missing, or the row was changed. */
+    decrypt: (encrypted: Encrypted, context: string) =>
+      decryptBytes(encrypted, context)?.toString(),
     decryptBytes,
+    /** Creates a new key in the file; the previous key is kept, so that older backups can be read. */
     replaceKey: () => {
       if (encryptionKey !== undefined) return
       if (databaseUrl !== undefined) throw noKey()

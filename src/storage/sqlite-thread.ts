@@ -12,15 +12,7 @@ export type Unsent = WorkerRequest extends infer R
   : never
 
 /** The store's worker thread. If it has ended, a later request starts it again. */
-export type StoreThread = {
-  /** Throws a StoreError, also if the thread `on`, with its transaction, was replaced. */
-  ask(request: Unsent, on?: number): Promise<QueryOutcome>
-  /** The number of the running thread, counted from 1. */
-  current(): number
-  /** Sets a time limit for later requests; a thread that exceeds it is terminated. */
-  limitAnswers(timeoutMs: number): void
-  stop(): Promise<void>
-}
+export type StoreThread = ReturnType<typeof startThread>
 
 /** A small young generation saves memory; few objects of the thread are long-lived. */
 const maxYoungGenerationSizeMb = 4
@@ -28,7 +20,7 @@ const restartPauseMs = 1000
 /** TypeScript in a checkout, JavaScript in a package. */
 const workerFile = new URL(`./sqlite-worker${extname(import.meta.filename)}`, import.meta.url)
 
-export function startThread(options: FileOptions): StoreThread {
+export function startThread(options: FileOptions) {
   let started = 1
   let running = startWorker(options)
   let isStopped = false
@@ -40,15 +32,18 @@ export function startThread(options: FileOptions): StoreThread {
     running = startWorker(options)
   }
   return {
+    /** The number of the running thread, counted from 1. */
     current: () => started,
-    ask: (request, on = started) => {
+    /** Throws a StoreError, also if the thread `on`, with its transaction, was replaced. */
+    ask: (request: Unsent, on: number = started): Promise<QueryOutcome> => {
       if (running.fault() !== undefined) restart()
       const fault = running.fault()
       if (fault !== undefined) return Promise.reject(fault)
       if (on !== started) return Promise.reject(new StoreError('The thread of the store ended.'))
       return running.ask(request, answerTimeoutMs)
     },
-    limitAnswers: (timeoutMs) => {
+    /** Sets a time limit for later requests; a thread that exceeds it is terminated. */
+    limitAnswers: (timeoutMs: number) => {
       answerTimeoutMs = timeoutMs
     },
     stop: async () => {

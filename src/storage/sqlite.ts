@@ -1,20 +1,8 @@
-import type { Dialect, Driver } from 'kysely'
-import { createCommits, type FileOptions, type Statement } from './sqlite-file.ts'
+import type { Driver } from 'kysely'
+import { createCommits, type FileOptions } from './sqlite-file.ts'
 import { connectionOf, createLock, dialectOf, execute } from './sqlite-dialect.ts'
 import { startThread, type Unsent } from './sqlite-thread.ts'
 import { StoreError } from './store-error.ts'
-import type { CommitOptions } from './store.ts'
-
-/** An SQLite file opened in a worker thread. */
-type SqliteThread = {
-  dialect: Dialect
-  /** Runs statements in one transaction; resolves with the number of rows that each one changed. */
-  commit(statements: readonly Statement[], options?: CommitOptions): Promise<readonly number[]>
-  /** Copies the write-ahead log into the file, so that the log restarts; never throws. */
-  restartLog(): Promise<void>
-  /** Call it after the migrations: from then on a query that takes longer fails. */
-  ready(answerTimeoutMs: number): void
-}
 
 type Options = FileOptions & {
   /** Maximum of queued queries and transactions; further ones are refused. */
@@ -22,7 +10,7 @@ type Options = FileOptions & {
 }
 
 /** Opens the file in a worker thread. During a transaction only the transaction uses the one connection. */
-export function openSqlite(options: Options): SqliteThread {
+export function openSqlite(options: Options) {
   const thread = startThread(options)
   const lock = createLock(options.queueMax)
   const askExclusively = async (request: Unsent) => {
@@ -61,9 +49,12 @@ export function openSqlite(options: Options): SqliteThread {
   }
   return {
     dialect: dialectOf(driver),
+    /** Runs statements in one transaction; resolves with the number of rows that each one changed. */
     commit: commits.commit,
+    /** Copies the write-ahead log into the file, so that the log restarts; never throws. */
     restartLog: commits.restartLog,
-    ready: (answerTimeoutMs) => {
+    /** Call it after the migrations: from then on a query that takes longer fails. */
+    ready: (answerTimeoutMs: number) => {
       thread.limitAnswers(answerTimeoutMs)
       commits.hold()
     },

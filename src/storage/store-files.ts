@@ -70,33 +70,23 @@ function refusal(path: string, reason: string, remedy: string): StoreError {
   )
 }
 
-type StoreFiles = {
-  /**
-   * Throws a StoreError if the files at the path are not the opened ones, or if damage was found:
-   * SQLite itself goes on writing to a file that was deleted or moved.
-   */
-  look(): Promise<void>
-  /**
-   * Checks the whole file, unless it is new, in a thread. Copies a damaged one; `look` then throws.
-   */
-  check(): Promise<void>
-  /** Aborts a running check. */
-  close(): void
-}
-
 const suffixes = ['', '-wal', '-shm']
 
 /**
  * Records the identity of the files; call it right after they were opened. `isNew` means that this process
  * created them.
  */
-export async function watchFiles(file: FileOptions, isNew: boolean): Promise<StoreFiles> {
+export async function watchFiles(file: FileOptions, isNew: boolean) {
   const { path } = file
   const mark = path + damageSuffix
   const opened = await Promise.all(suffixes.map((suffix) => idOf(path + suffix)))
   const closed = new AbortController()
   let found: string | undefined
   return {
+    /**
+     * Throws a StoreError if the files at the path are not the opened ones, or if damage was found:
+     * SQLite itself goes on writing to a file that was deleted or moved.
+     */
     look: async () => {
       const now = await Promise.all(suffixes.map((suffix) => idOf(path + suffix)))
       const changed = suffixes.find((_suffix, index) => now[index] !== opened[index])
@@ -105,6 +95,9 @@ export async function watchFiles(file: FileOptions, isNew: boolean): Promise<Sto
       const damage = found ?? (await textOf(mark))
       if (damage !== undefined) throw damaged(damage)
     },
+    /**
+     * Checks the whole file, unless it is new, in a thread. Copies a damaged one; `look` then throws.
+     */
     check: async () => {
       const damage = isNew ? undefined : await damageOf(file, closed.signal)
       if (damage === undefined) return rmSync(mark, { force: true })
@@ -116,6 +109,7 @@ export async function watchFiles(file: FileOptions, isNew: boolean): Promise<Sto
       // On a full disk the mark is not written, so only this process reports the damage.
       await writeFile(mark, found, { mode: 0o600 }).catch(() => undefined)
     },
+    /** Aborts a running check. */
     close: () => closed.abort(),
   }
 }

@@ -1,8 +1,11 @@
 import { expect } from 'chai'
 import { clients } from '../../src/connect/clients.ts'
-import { examineConnection, type ConnectOptions } from '../../src/connect/connect.ts'
+import {
+  connectionText,
+  examineConnection,
+  type ConnectOptions,
+} from '../../src/connect/connect.ts'
 import { readTarget } from '../../src/connect/target.ts'
-import { connectionText } from '../../src/connect/connection-text.ts'
 import { startGatewayDouble, type GatewayDouble } from '../support/connect/gateway-double.ts'
 import {
   certificates,

@@ -31,11 +31,8 @@ export type Consent = {
 }
 
 type Options = ChangeParts & {
-  limits?: { oauthConnectionsPerAccountMax: number }
+  limits: { oauthConnectionsPerAccountMax: number }
 }
-
-/** Each connection is a key in the account's lists. */
-const connectionsPerAccountMax = 1000
 
 /** The connections of clients to accounts by OAuth: rows of `api_keys` of kind `connection`. */
 export function createConnections(options: Options) {
@@ -158,8 +155,7 @@ async function assertBelowMaximum(
   const rows = inState(transaction.selectFrom('api_keys'), 'active', now)
     .where('account_id', '=', accountId)
     .where('kind', '=', 'connection')
-  if ((await countOf(rows)) < (limits?.oauthConnectionsPerAccountMax ?? connectionsPerAccountMax))
-    return
+  if ((await countOf(rows)) < limits.oauthConnectionsPerAccountMax) return
   const text =
     'The account has the maximum number of connections. End a connection that is not used.'
   throw new StoreRefusal('too_many_connections', text)

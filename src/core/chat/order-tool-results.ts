@@ -15,12 +15,7 @@ type Call = {
 }
 
 /** A conversation in which each tool result directly follows its call. */
-export type OrderedToolResults = {
-  messages: Message[]
-  warnings: Warning[]
-  /** Maps message indexes in warnings and problems back to indexes of the request's messages. */
-  asSent: <Note extends Problem | Warning>(notes: readonly Note[]) => readonly Note[]
-}
+export type OrderedToolResults = ReturnType<typeof settle>
 
 const noResult = 'No result.'
 const shownCharactersMax = 100
@@ -93,10 +88,7 @@ function callOf(message: Result, at: number, named: ReadonlyMap<string, Call>): 
   throw new GatewayError('invalid_value', words, { param })
 }
 
-function settle(
-  messages: readonly Message[],
-  turns: ReadonlyMap<number, Call[]>,
-): OrderedToolResults {
+function settle(messages: readonly Message[], turns: ReadonlyMap<number, Call[]>) {
   const settled: Message[] = []
   const places: number[] = []
   const warnings: Warning[] = []
@@ -123,7 +115,8 @@ function settle(
     }
   }
   const sentAt = (_: string, at: string) => `messages[${places[Number(at)]}]`
-  const asSent: OrderedToolResults['asSent'] = (notes) =>
+  /** Maps message indexes in warnings and problems back to indexes of the request's messages. */
+  const asSent = <Note extends Problem | Warning>(notes: readonly Note[]): readonly Note[] =>
     notes.map((note) => ({ ...note, param: note.param.replace(/^messages\[(\d+)\]/, sentAt) }))
   return { messages: settled, warnings, asSent }
 }

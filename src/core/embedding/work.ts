@@ -1,8 +1,9 @@
 import { joinPieces, type Pieces } from '../../bytes/pieces.ts'
 import { deliverWhole, tryRoutes, type Answered, type Call, type Work } from '../call.ts'
+import { tokensOfPrompt } from '../chat/estimate.ts'
 import { afterSpending, ProviderFailure } from '../failure.ts'
 import type { CallInputs, Model } from '../model.ts'
-import { addUsage, type Usage } from '../money/price.ts'
+import { addUsage, noUsage, type Usage } from '../money/price.ts'
 import type { UpperUsage } from '../money/upper-cost.ts'
 import type { Whole } from '../receipt.ts'
 import type { Try } from '../resilience/failover.ts'
@@ -19,7 +20,6 @@ import {
   type EmbeddingResult,
   type Vector,
 } from './embedding.ts'
-import { countedUsage, tokensIn, upperEmbeddingUsage, upperTokens } from './usage.ts'
 
 /** The vectors of texts, answered in one piece. */
 export function embeddingWork(
@@ -199,4 +199,40 @@ function failureOf(
 /** The adapter of a provider; `checkEmbedding` has excluded those without one. */
 function adapterOf({ embedding }: Route['provider']): EmbeddingAdapter {
   return embedding!
+}
+
+/** Tokens that vendors add to an input, such as marks of its beginning and end. */
+const overheadTokens = 16
+
+/**
+ * Upper bound of the usage of a call (docs/behaviour.md#budgets): a token is at least one byte of text, and
+ * an input has at most as many tokens as the model reads.
+ */
+function upperEmbeddingUsage(inputs: EmbeddingInputs): (model: Model) => UpperUsage {
+  const tokens = upperTokens(inputs)
+  return ({ row: { context_window: window = Infinity } }) => ({
+    inputTokens: tokens.reduce((sum, count) => sum + Math.min(count, window), 0),
+    outputTokens: 0,
+    images: 0,
+  })
+}
+
+/** Upper bounds of the tokens of each input. */
+function upperTokens(inputs: EmbeddingInputs): number[] {
+  return areTokens(inputs)
+    ? inputs.map(({ length }) => length + overheadTokens)
+    : inputs.map((text) => Buffer.byteLength(text) + overheadTokens)
+}
+
+/** Tokens of the inputs, estimated for texts. */
+function tokensIn(inputs: EmbeddingInputs): number {
+  return areTokens(inputs)
+    ? inputs.reduce((sum, { length }) => sum + length, 0)
+    : inputs.reduce((sum, text) => sum + tokensOfPrompt(text).certain, 0)
+}
+
+/** The vendor's counts, else an estimate; vectors have no output tokens. */
+function countedUsage(counted: Usage | undefined, inputs: EmbeddingInputs): Usage {
+  if (counted !== undefined && counted.inputTokens > 0) return { ...counted, outputTokens: 0 }
+  return { ...noUsage, ...counted, inputTokens: tokensIn(inputs), estimated: true }
 }

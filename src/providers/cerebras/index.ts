@@ -1,3 +1,4 @@
+import { commonFields } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
 /** Cerebras (https://inference-docs.cerebras.ai/resources/openai). */
@@ -8,25 +9,16 @@ export const cerebras = protocolVendor({
   baseUrl: 'https://api.cerebras.ai/v1',
   dialect: {
     only: new Set([
+      ...commonFields,
       'clear_thinking',
       'disable_reasoning',
       'logprobs',
       'max_completion_tokens',
-      'messages',
-      'model',
       'prediction',
-      'reasoning_effort',
       'reasoning_format',
-      'response_format',
       'seed',
-      'stop',
-      'stream',
       'stream_options',
-      'temperature',
-      'tool_choice',
-      'tools',
       'top_logprobs',
-      'top_p',
       'user',
     ]),
     limit: 'max_completion_tokens',

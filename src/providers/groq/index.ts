@@ -1,3 +1,4 @@
+import { commonFields } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
 /** Groq (docs/vendors.md#openai-compatible-endpoints). */
@@ -8,6 +9,7 @@ export const groq = protocolVendor({
   baseUrl: 'https://api.groq.com/openai/v1',
   dialect: {
     only: new Set([
+      ...commonFields,
       'citation_options',
       'compound_custom',
       'disable_tool_validation',
@@ -18,23 +20,13 @@ export const groq = protocolVendor({
       'include_reasoning',
       'max_completion_tokens',
       'max_tokens',
-      'messages',
-      'model',
       'parallel_tool_calls',
       'presence_penalty',
-      'reasoning_effort',
       'reasoning_format',
-      'response_format',
       'search_settings',
       'seed',
       'service_tier',
-      'stop',
-      'stream',
       'stream_options',
-      'temperature',
-      'tool_choice',
-      'tools',
-      'top_p',
       'user',
     ]),
     values: { service_tier: ['auto', 'on_demand', 'flex', 'performance'] },

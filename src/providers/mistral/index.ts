@@ -1,6 +1,6 @@
 import type { components } from '../../../generated/types.ts'
 import type { Warning } from '../../core/model.ts'
-import type { Message } from '../openai-compatible/dialect.ts'
+import { commonFields, type Message } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
 /** Mistral (docs/vendors.md#openai-compatible-endpoints). */
@@ -12,12 +12,11 @@ export const mistral = protocolVendor({
   namePrefixes: ['mistralai'],
   dialect: {
     only: new Set([
+      ...commonFields,
       'frequency_penalty',
       'guardrails',
       'max_tokens',
-      'messages',
       'metadata',
-      'model',
       'n',
       'parallel_tool_calls',
       'prediction',
@@ -25,15 +24,7 @@ export const mistral = protocolVendor({
       'prompt_cache_key',
       'prompt_mode',
       'random_seed',
-      'reasoning_effort',
-      'response_format',
       'safe_prompt',
-      'stop',
-      'stream',
-      'temperature',
-      'tool_choice',
-      'tools',
-      'top_p',
     ]),
     renamed: { seed: 'random_seed' },
     limit: 'max_tokens',

@@ -27,6 +27,20 @@ export const answerFields = [
 ] as const
 export type AnswerField = (typeof answerFields)[number]
 
+/** Fields that each vendor accepts, also those that refuse unknown fields. */
+export const commonFields: readonly string[] = [
+  'messages',
+  'model',
+  'reasoning_effort',
+  'response_format',
+  'stop',
+  'stream',
+  'temperature',
+  'tool_choice',
+  'tools',
+  'top_p',
+]
+
 /** Fields of OpenAI's platform that vendors of its protocol mostly ignore. */
 const platformFields = [
   'audio',

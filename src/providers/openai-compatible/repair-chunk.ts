@@ -19,22 +19,7 @@ import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { createCallRepair } from './repair-answer.ts'
 
 /** Converts the chunks of a stream to OpenAI's form, adding members that vendors omit. */
-export type ChunkRepair = {
-  /**
-   * The chunk to forward, without token counts: the same object if nothing changes, undefined for
-   * a chunk without content or after the end of its choices. Throws a ProviderFailure for other
-   * JSON.
-   */
-  read(chunk: Members): Members | undefined
-  /** Whether the last chunk's changes fit every chunk that differs only in its texts. */
-  isSteady(): boolean
-  ended(): number
-  /** Whether the vendor has sent a finish reason for every choice. */
-  hasFinished(): boolean
-  /** Final chunks of choices without a finish reason. */
-  rest(): Members[]
-  identity(): ChunkIdentity
-}
+export type ChunkRepair = ReturnType<typeof createChunkRepair>
 
 const object = 'chat.completion.chunk'
 
@@ -42,7 +27,7 @@ export function createChunkRepair(
   naming: Naming,
   tools: ChatRequest['tools'],
   finishReasons?: Readonly<Record<string, string>>,
-): ChunkRepair {
+) {
   const { texts } = naming
   const choices = new Map<number, ChoiceRepair>()
   let identity: ChunkIdentity | undefined
@@ -67,7 +52,12 @@ export function createChunkRepair(
     model === expected.model
 
   return {
-    read: (chunk) => {
+    /**
+     * The chunk to forward, without token counts: the same object if nothing changes, undefined for
+     * a chunk without content or after the end of its choices. Throws a ProviderFailure for other
+     * JSON.
+     */
+    read: (chunk: Members): Members | undefined => {
       const { usage } = chunk
       if (isAbsent(chunk['choices'])) return undefined
       const listed = readChoices(chunk['choices'])
@@ -87,31 +77,22 @@ export function createChunkRepair(
       const counted = usage === null ? { usage } : {}
       return { ...rest, ...identity, object, choices: read, ...counted }
     },
+    /** Whether the last chunk's changes fit every chunk that differs only in its texts. */
     isSteady: () => steady,
     ended: () => ended,
+    /** Whether the vendor has sent a finish reason for every choice. */
     hasFinished: () => choices.size > 0 && ended === choices.size,
-    rest: () =>
+    /** Final chunks of choices without a finish reason. */
+    rest: (): Members[] =>
       all()
         .filter((choice) => !choice.hasFinished())
         .map((choice) => ({ ...identity!, object, choices: [choice.end()] })),
-    identity: () => identity ?? completeIdentity({}, naming),
+    identity: (): ChunkIdentity => identity ?? completeIdentity({}, naming),
   }
 }
 
 /** Converts the chunks of one choice to OpenAI's form. */
-type ChoiceRepair = {
-  /**
-   * The choice to forward: the same object if nothing changes, undefined after the end of the
-   * choice. Throws a ProviderFailure.
-   */
-  read(choice: Members): Members | undefined
-  /** Whether the last choice's repairs fit every choice that differs only in its texts. */
-  isSteady(): boolean
-  /** Whether the vendor has sent the choice's finish reason. */
-  hasFinished(): boolean
-  /** The choice of a final chunk, for a choice without a finish reason of the vendor. */
-  end(): Members
-}
+type ChoiceRepair = ReturnType<typeof createChoiceRepair>
 
 type Options = {
   texts: VendorTexts
@@ -119,7 +100,7 @@ type Options = {
   finishReasons: Readonly<Record<string, string>> | undefined
 }
 
-function createChoiceRepair(index: number, { texts, tools, finishReasons }: Options): ChoiceRepair {
+function createChoiceRepair(index: number, { texts, tools, finishReasons }: Options) {
   const calls = createCallRepair(texts, tools)
   let begun = false
   let finished = false
@@ -142,7 +123,11 @@ function createChoiceRepair(index: number, { texts, tools, finishReasons }: Opti
     finishReasonOf(vendorReason, calls.callCount() > 0, finishReasons)
 
   return {
-    read: (choice) => {
+    /**
+     * The choice to forward: the same object if nothing changes, undefined after the end of the
+     * choice. Throws a ProviderFailure.
+     */
+    read: (choice: Members): Members | undefined => {
       // Ignores what follows the finish reason: clients would append further text.
       if (finished) return undefined
       const clean = texts.members(choice, choiceContent)
@@ -161,9 +146,12 @@ function createChoiceRepair(index: number, { texts, tools, finishReasons }: Opti
         clean === choice && choice['index'] === index && delta === said && reason === vendorReason
       return same ? choice : { index, delta, ...others, finish_reason: reason }
     },
+    /** Whether the last choice's repairs fit every choice that differs only in its texts. */
     isSteady: () => steady,
+    /** Whether the vendor has sent the choice's finish reason. */
     hasFinished: () => finished,
-    end: () => {
+    /** The choice of a final chunk, for a choice without a finish reason of the vendor. */
+    end: (): Members => {
       const delta = withCalls({}, calls.rest())
       return { index, delta, finish_reason: reasonFor('stop') }
     },

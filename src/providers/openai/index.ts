@@ -2,7 +2,11 @@ import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { Target } from '../../core/model.ts'
 import type { Turn } from '../../core/turn.ts'
 import { abilitiesOf, writeChat } from '../openai-compatible/chat-request.ts'
-import { platformFieldsExcept, type ChatDialect } from '../openai-compatible/dialect.ts'
+import {
+  commonFields,
+  platformFieldsExcept,
+  type ChatDialect,
+} from '../openai-compatible/dialect.ts'
 import { moderationAdapter } from '../openai-compatible/moderation.ts'
 import { isThinking } from '../openai-compatible/thinking.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
@@ -17,6 +21,7 @@ import { searchesFor } from './responses/search.ts'
 const dialect: ChatDialect = {
   idempotencyHeader: 'idempotency-key',
   only: new Set([
+    ...commonFields,
     ...platformFieldsExcept(),
     'frequency_penalty',
     'function_call',
@@ -25,22 +30,12 @@ const dialect: ChatDialect = {
     'logprobs',
     'max_completion_tokens',
     'max_tokens',
-    'messages',
-    'model',
     'n',
     'parallel_tool_calls',
     'presence_penalty',
-    'reasoning_effort',
-    'response_format',
     'seed',
-    'stop',
-    'stream',
     'stream_options',
-    'temperature',
-    'tool_choice',
-    'tools',
     'top_logprobs',
-    'top_p',
     'user',
   ]),
   // For models outside the catalog; OpenAI refuses both names together.

@@ -13,20 +13,11 @@ type Options = {
   abort: (reason: ProviderFailure) => void
 }
 
-/** Memory for an answer, reserved before its bytes are read; reading pauses while memory is short. */
-type AnswerMemory = {
-  /** Call with the head: reserves the announced length, up to `bytesMax`. */
-  announce(head: Pick<UpstreamHead, 'headers'>, bytesMax: number): void
-  /** Call with the total of received bytes. */
-  arrived(bytes: number): void
-  /** The answer has arrived completely, and stays in memory from now on. */
-  settle(): void
-  /** Releases all memory. Returns whether the answer was waiting for memory. */
-  giveBack(): boolean
-}
-
-/** Reserves memory within the call's limit (docs/behaviour.md#memory). */
-export function reserveAnswerMemory({ memory, copies, control, abort }: Options): AnswerMemory {
+/**
+ * Memory for an answer within the call's limit, reserved before its bytes are read; reading pauses while memory is
+ * short (docs/behaviour.md#memory).
+ */
+export function reserveAnswerMemory({ memory, copies, control, abort }: Options) {
   let drawn = 0
   let here = 0
   let wanted = 0
@@ -56,21 +47,25 @@ export function reserveAnswerMemory({ memory, copies, control, abort }: Options)
     return rests
   }
   return {
-    announce: ({ headers }, bytesMax) => {
+    /** Call with the head: reserves the announced length, up to `bytesMax`. */
+    announce: ({ headers }: Pick<UpstreamHead, 'headers'>, bytesMax: number) => {
       const bytes = copies * Math.min(Number(headers['content-length'] ?? 0), bytesMax)
       if (bytes > 0) draw(bytes)
     },
-    arrived: (bytes) => {
+    /** Call with the total of received bytes. */
+    arrived: (bytes: number) => {
       here = bytes * copies
       if (here <= drawn || wanted > 0) return
       draw(Math.max(here - drawn, Math.min(drawn, aheadBytesMax)))
     },
+    /** The answer has arrived completely, and stays in memory from now on. */
     settle: () => {
       leave()
       // Counts the bytes that were received without a reservation, since they are in memory too.
       memory.growAnswer(here - drawn)
       drawn = here
     },
+    /** Releases all memory. Returns whether the answer was waiting for memory. */
     giveBack: () => {
       const rests = leave()
       memory.giveAnswer(drawn)

@@ -1,12 +1,5 @@
 /** Decides when received pieces of a stream are forwarded to the caller. */
-export type Coalescing = {
-  /** Maximum of waiting bytes per stream. */
-  bytesMax: number
-  opened(): void
-  closed(): void
-  /** Runs `flush` once: in a microtask, or batched with other streams. */
-  next(flush: () => void): void
-}
+export type Coalescing = ReturnType<typeof coalesceStreams>
 
 type Options = {
   /** How long a piece may wait, in milliseconds; 0 disables batching. */
@@ -21,7 +14,7 @@ type Options = {
  * which is most of a stream's CPU time. With few open streams pieces do not wait
  * (docs/performance.md#event-streams).
  */
-export function coalesceStreams({ intervalMs, bytesMax, streamsMin }: Options): Coalescing {
+export function coalesceStreams({ intervalMs, bytesMax, streamsMin }: Options) {
   let streams = 0
   let waiting: (() => void)[] = []
   const flushAll = () => {
@@ -30,6 +23,7 @@ export function coalesceStreams({ intervalMs, bytesMax, streamsMin }: Options): 
     for (const flush of due) flush()
   }
   return {
+    /** Maximum of waiting bytes per stream. */
     bytesMax,
     opened: () => {
       streams += 1
@@ -37,7 +31,8 @@ export function coalesceStreams({ intervalMs, bytesMax, streamsMin }: Options): 
     closed: () => {
       streams -= 1
     },
-    next: (flush) => {
+    /** Runs `flush` once: in a microtask, or batched with other streams. */
+    next: (flush: () => void) => {
       if (intervalMs === 0 || streams < streamsMin) queueMicrotask(flush)
       else if (waiting.push(flush) === 1) setTimeout(flushAll, intervalMs)
     },

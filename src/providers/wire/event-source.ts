@@ -3,15 +3,6 @@ import { ProviderFailure } from '../../core/failure.ts'
 import { noMemory } from '../transport/answer-memory.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
 
-/** An answer as its events; paused until `listen` is called. */
-type EventSource = {
-  answer: OpenAnswer
-  /** Passes whole events; events that arrived together are passed in one call. */
-  listen(onEvents: (events: Buffer) => void): void
-  /** Rejects with a ProviderFailure if the answer breaks off or reports an error. */
-  ended: Promise<void>
-}
-
 /** Converts pieces of an answer to events; undefined if no event is complete. `push` and `end` may throw. */
 export type EventReader = {
   push(piece: Buffer): Buffer | undefined
@@ -20,10 +11,11 @@ export type EventReader = {
 }
 
 /**
- * Reads an answer as events. Resolves at the first event. Rejects with a ProviderFailure if the
- * answer has no event, or with the reader's error.
+ * Reads an answer as events, and resolves at the first; it is paused until `listen` is called. Rejects with a
+ * ProviderFailure if the answer has no event, or with the reader's error. `ended` rejects with a ProviderFailure if
+ * the answer breaks off or reports an error.
  */
-export async function startEvents(answer: OpenAnswer, reader: EventReader): Promise<EventSource> {
+export async function startEvents(answer: OpenAnswer, reader: EventReader) {
   const { memory } = answer
   const waiting: Buffer[] = []
   /** Bytes of an incomplete event. */
@@ -69,7 +61,8 @@ export async function startEvents(answer: OpenAnswer, reader: EventReader): Prom
     if (failure !== undefined) throw failure
     throw refused(answer, 'The answer has no event.')
   }
-  const listen: EventSource['listen'] = (listener) => {
+  /** Passes whole events; events that arrived together are passed in one call. */
+  const listen = (listener: (events: Buffer) => void) => {
     hand = listener
     for (const events of waiting.splice(0)) listener(events)
   }
@@ -218,24 +211,17 @@ export function endOfEvent(events: Buffer, from: number): number {
   return end < 0 ? events.length : end + emptyLine.length
 }
 
-type Fields = {
-  name: string | undefined
-  /** The data; empty for an event of comments or empty lines. */
-  data: string
-  /** Whether the event is a single line of data, the form that the gateway writes. */
-  isPlain: boolean
-}
-
 /** Limit of lines in an event: data is one line, or several lines if pretty-printed. */
 const linesMax = 4096
 const byteOrderMark = Buffer.from('\uFEFF')
 const [eventField, dataField] = [Buffer.from('event:'), Buffer.from('data:')]
 
 /**
- * The fields of an event (https://html.spec.whatwg.org/multipage/server-sent-events.html). Throws a
+ * The fields of an event (https://html.spec.whatwg.org/multipage/server-sent-events.html): its data is empty for
+ * comments and empty lines, and `isPlain` if it is a single line of data, the form that the gateway writes. Throws a
  * ProviderFailure for an event with too many lines.
  */
-export function fieldsOf(event: Buffer): Fields {
+export function fieldsOf(event: Buffer) {
   if (isPlainEvent(event)) {
     const data = event.toString('utf8', dataField.length, event.length - 2).trim()
     return { name: undefined, data, isPlain: true }

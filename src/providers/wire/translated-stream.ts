@@ -83,17 +83,9 @@ export function brokenOff(): ProviderFailure {
  * Writes chunks around JSON text, since JSON.stringify of each chunk would double the cost. The first chunk of a choice
  * has the role, as OpenAI sends it; chunks after its end are dropped, since clients would append their texts.
  */
-export type ChunkWriter = {
-  /** A chunk with `delta`, which is JSON. */
-  delta(choice: number, delta: string): string
-  /** A chunk with `logprobs`, which is JSON. */
-  logprobs(choice: number, logprobs: string): string
-  finish(choice: number, reason: string): string
-  hasBegun(choice: number): boolean
-  hasEnded(choice: number): boolean
-}
+export type ChunkWriter = ReturnType<typeof chunkWriter>
 
-export function chunkWriter(identity: ChunkIdentity): ChunkWriter {
+export function chunkWriter(identity: ChunkIdentity) {
   const members = JSON.stringify({ ...identity, object: 'chat.completion.chunk' }).slice(0, -1)
   const head = `data: ${members},"choices":[{"index":`
   const role = ',"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n'
@@ -107,12 +99,15 @@ export function chunkWriter(identity: ChunkIdentity): ChunkWriter {
     return `${begin}${head}${choice},${rest}}]}\n\n`
   }
   return {
-    hasBegun: (choice) => states.has(choice),
-    hasEnded: (choice) => states.get(choice) === true,
-    delta: (choice, delta) => chunk(choice, `"delta":${delta},"finish_reason":null`),
-    logprobs: (choice, logprobs) =>
+    hasBegun: (choice: number) => states.has(choice),
+    hasEnded: (choice: number) => states.get(choice) === true,
+    /** A chunk with `delta`, which is JSON. */
+    delta: (choice: number, delta: string) =>
+      chunk(choice, `"delta":${delta},"finish_reason":null`),
+    /** A chunk with `logprobs`, which is JSON. */
+    logprobs: (choice: number, logprobs: string) =>
       chunk(choice, `"delta":{},"logprobs":${logprobs},"finish_reason":null`),
-    finish: (choice, reason) => {
+    finish: (choice: number, reason: string) => {
       const end = chunk(choice, `"delta":{},"finish_reason":"${reason}"`)
       states.set(choice, true)
       return end

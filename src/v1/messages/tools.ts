@@ -1,5 +1,4 @@
 import type { components } from '../../../generated/types.ts'
-import type { ChatRequest } from '../../core/chat/chat.ts'
 import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
 import { prune } from '../../core/prune.ts'
@@ -17,21 +16,14 @@ type Search = Schemas['MessageTool'] & { type: 'web_search_20250305' }
 const searchName = 'web_search'
 
 /** The search of the web in a request (docs/messages.md#web-search). */
-export type ReadSearch = {
-  options: Pick<ChatRequest, 'web_search_options'>
-  /** The other tools, each with its index in the request. */
-  others: { tool: Tool; index: number }[]
-  /** The index of the tool that searches; -1 without one. */
-  index: number
-  /** The choice of a tool as a translated request has it. */
-  choice: SearchBody['tool_choice']
-  warnings: Warning[]
-  /** What only a translated request loses. */
-  lost: Warning[]
-}
+export type ReadSearch = ReturnType<typeof readSearch>
 
-/** Reads the tool that searches the web. Throws a GatewayError for a second one, or another name. */
-export function readSearch({ tools = [], tool_choice: choice }: SearchBody): ReadSearch {
+/**
+ * Reads the tool that searches the web, and its index, which is -1 without one. `choice` is the choice of a tool in
+ * a translated request, and only a translated request loses what `lost` lists. Throws a GatewayError for a second
+ * search, or another name.
+ */
+export function readSearch({ tools = [], tool_choice: choice }: SearchBody) {
   const [warnings, lost]: [Warning[], Warning[]] = [[], []]
   const listed = tools.map((tool, index) => ({ tool, index }))
   const others = listed.filter(({ tool }) => !isSearch(tool))

@@ -1,14 +1,34 @@
+import { readFileSync } from 'node:fs'
 import { drawAbstract } from './abstract.ts'
-import { painted, type Paint } from './art.ts'
 import { chanceFrom, type Chance } from './chance.ts'
 import { readPrompt, type Thing, type ThingName, type Time } from './read-prompt.ts'
-import { band, circle, ellipse, mix, round, shade, type PictureSize } from './svg.ts'
+import {
+  band,
+  circle,
+  darker,
+  ellipse,
+  lighter,
+  mix,
+  round,
+  shade,
+  type PictureSize,
+} from './svg.ts'
 
 type Request = PictureSize & {
   prompt: string
   seed: number
   /** The height of the caption at the bottom. */
   covered: number
+}
+
+/** The colours of a drawing. */
+type Paint = {
+  /** The requested colour, or the thing's own. */
+  main: string
+  /** The colour of windows, which are lit at night. */
+  window: string
+  /** A colour in the light of the picture; `distance` is 0 close by and 1 at the horizon. */
+  lit(colour: string, distance: number): string
 }
 
 type Stage = PictureSize & {
@@ -209,4 +229,33 @@ function drawThings(
     if (!swims) shapes.push(ellipse(x, y, [size * 0.42, size * 0.05], '#141433', 0.2))
     shapes.push(placed(drawing, x, y, size / 100, flip))
   }
+}
+
+const drawings = new Map<string, string>()
+
+/** The content of a file in `art/`, around the origin: a thing stands at y 0 and is at most 100 high and wide. */
+function drawingOf(name: string): string {
+  const known = drawings.get(name)
+  if (known !== undefined) return known
+  const text = readFileSync(new URL(`./art/${name}.svg`, import.meta.url), 'utf8')
+  const content = text.replaceAll(/<\/?svg[^>]*>\s*/g, '')
+  drawings.set(name, content)
+  return content
+}
+
+/**
+ * A drawing of `art/` as markup in the light of a picture. There, a fill or stroke is `#rrggbb`, `main` or `window`;
+ * `-22` after it makes it 22 % darker, `+55` lighter, and `~85` moves it towards the horizon. A `style` is not lit.
+ */
+function painted(name: string, { main, window, lit }: Paint, distance = 0): string {
+  return drawingOf(name).replaceAll(
+    /(fill|stroke)="(main|window|#\w{6})(?:([-+~])(\d+))?"/g,
+    (_all, attribute: string, base: string, change: string | undefined, percent: string) => {
+      if (base === 'window') return `${attribute}="${window}"`
+      const share = Number(percent) / 100
+      const colour = lit(base === 'main' ? main : base, change === '~' ? share : distance)
+      if (change === '-') return `${attribute}="${darker(colour, share)}"`
+      return `${attribute}="${change === '+' ? lighter(colour, share) : colour}"`
+    },
+  )
 }
