@@ -53,6 +53,24 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "retrieveImageFile",
+    "method": "get",
+    "path": "/v1/images/files/{file_id}",
+    "queryNames": [
+      "account",
+      "expires",
+      "signature"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "public",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "createChatCompletion",
     "method": "post",
     "path": "/v1/chat/completions",
@@ -2070,11 +2088,15 @@ export const responseHeaders = [
   "WWW-Authenticate",
   "Allow",
   "Retry-After",
+  "etag",
+  "accept-ranges",
+  "content-disposition",
+  "<<",
+  "content-range",
   "x-accel-buffering",
   "request-id",
   "Mcp-Session-Id",
   "Location",
   "Cache-Control",
-  "retry-after",
-  "content-disposition"
+  "retry-after"
 ] as const

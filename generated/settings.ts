@@ -41,7 +41,7 @@ export interface components {
              * @example redis://user:password@host:6379/0
              */
             redis_url?: string;
-            /** @description Key that encrypts stored keys of providers and stored responses, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default. */
+            /** @description Key that encrypts stored keys of providers, stored responses and pictures of jobs, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default. */
             encryption_key?: string;
             /**
              * @description Prefix of the keys in Redis. Processes with the same prefix and Redis database share limits, cache and revocations.
@@ -106,6 +106,32 @@ export interface components {
              * @example /var/lib/pictures
              */
             upload_dir?: string;
+            /**
+             * @description What a request for a job does while its pictures cannot be stored. `refuse` answers 503 before a provider is called; `answer` makes no job and answers with the pictures themselves.
+             * @default refuse
+             * @enum {string}
+             */
+            picture_storage_failure: "refuse" | "answer";
+            /**
+             * @description S3-compatible bucket for the pictures of jobs, with its name in the path, as `https://s3.eu-central-1.amazonaws.com/pictures`, or in the host, as `https://pictures.s3.eu-central-1.amazonaws.com`. A further path is the beginning of the objects' names. Without it pictures are in the folder `pictures` in `DATA_DIR`, and with `DATABASE_URL` there are no jobs.
+             * @example https://s3.eu-central-1.amazonaws.com/pictures
+             */
+            picture_bucket?: string;
+            /**
+             * @description Region of the bucket. Default is the region in its host name, or `us-east-1`.
+             * @example eu-central-1
+             */
+            picture_bucket_region?: string;
+            /**
+             * @description Access key of the bucket. It needs the rights to get, put and delete objects.
+             * @example AKIAIOSFODNN7EXAMPLE
+             */
+            picture_bucket_access_key_id?: string;
+            /**
+             * @description Secret of the access key.
+             * @example a-secret-access-key
+             */
+            picture_bucket_secret_access_key?: string;
             /**
              * @description Lowest level that is logged.
              * @default info
@@ -319,6 +345,16 @@ export interface components {
                  * @default 30
                  */
                 stored_responses_days: number;
+                /**
+                 * @description Time for which the pictures of jobs are stored, encrypted; 0 makes no jobs. With PostgreSQL it needs `PICTURE_BUCKET` and `ENCRYPTION_KEY`.
+                 * @default 7
+                 */
+                picture_days: number;
+                /**
+                 * @description Maximum total size of an account's stored pictures. While it is reached, further jobs are refused.
+                 * @default 1073741824
+                 */
+                account_picture_bytes_max: number;
                 /**
                  * @description Longest time for which a person stays signed in.
                  * @default 2592000
@@ -661,7 +697,7 @@ export const settings = [
     "variable": "ENCRYPTION_KEY",
     "standard": null,
     "needsRestart": true,
-    "description": "Key that encrypts stored keys of providers and stored responses, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default."
+    "description": "Key that encrypts stored keys of providers, stored responses and pictures of jobs, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default."
   },
   {
     "group": "Models and providers",
@@ -758,6 +794,62 @@ export const settings = [
     "standard": 30,
     "needsRestart": false,
     "description": "Time for which responses of `/v1/responses` are stored, encrypted, unless the request has `store` false; 0 stores none. With PostgreSQL it needs `ENCRYPTION_KEY`."
+  },
+  {
+    "group": "Pictures of jobs",
+    "name": "limits.picture_days",
+    "variable": null,
+    "standard": 7,
+    "needsRestart": false,
+    "description": "Time for which the pictures of jobs are stored, encrypted; 0 makes no jobs. With PostgreSQL it needs `PICTURE_BUCKET` and `ENCRYPTION_KEY`."
+  },
+  {
+    "group": "Pictures of jobs",
+    "name": "limits.account_picture_bytes_max",
+    "variable": null,
+    "standard": 1073741824,
+    "needsRestart": false,
+    "description": "Maximum total size of an account's stored pictures. While it is reached, further jobs are refused."
+  },
+  {
+    "group": "Pictures of jobs",
+    "name": "picture_storage_failure",
+    "variable": "PICTURE_STORAGE_FAILURE",
+    "standard": "refuse",
+    "needsRestart": true,
+    "description": "What a request for a job does while its pictures cannot be stored. `refuse` answers 503 before a provider is called; `answer` makes no job and answers with the pictures themselves."
+  },
+  {
+    "group": "Pictures of jobs",
+    "name": "picture_bucket",
+    "variable": "PICTURE_BUCKET",
+    "standard": null,
+    "needsRestart": true,
+    "description": "S3-compatible bucket for the pictures of jobs, with its name in the path, as `https://s3.eu-central-1.amazonaws.com/pictures`, or in the host, as `https://pictures.s3.eu-central-1.amazonaws.com`. A further path is the beginning of the objects' names. Without it pictures are in the folder `pictures` in `DATA_DIR`, and with `DATABASE_URL` there are no jobs."
+  },
+  {
+    "group": "Pictures of jobs",
+    "name": "picture_bucket_region",
+    "variable": "PICTURE_BUCKET_REGION",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Region of the bucket. Default is the region in its host name, or `us-east-1`."
+  },
+  {
+    "group": "Pictures of jobs",
+    "name": "picture_bucket_access_key_id",
+    "variable": "PICTURE_BUCKET_ACCESS_KEY_ID",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Access key of the bucket. It needs the rights to get, put and delete objects."
+  },
+  {
+    "group": "Pictures of jobs",
+    "name": "picture_bucket_secret_access_key",
+    "variable": "PICTURE_BUCKET_SECRET_ACCESS_KEY",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Secret of the access key."
   },
   {
     "group": "Accounts and people",

@@ -42,6 +42,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/images/files/{file_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a picture by its link
+         * @description The picture of a job, from the signed link in its result. The link is valid for an hour, for anyone
+         *     who has it, and needs no key. Ranges (`Range`, `If-Range`) and `If-None-Match` are supported; several
+         *     ranges in one request are answered with the whole picture.
+         */
+        get: operations["retrieveImageFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/chat/completions": {
         parameters: {
             query?: never;
@@ -7867,6 +7889,26 @@ export interface components {
          */
         FileName: string;
         /**
+         * @description The name for a file with the picture (RFC 6266); a browser shows the picture.
+         * @example inline; filename="file_a16276206040487f48e367201a2b3c4d.png"
+         */
+        PictureName: string;
+        /**
+         * @description The SHA-256 of the whole picture, in quotation marks.
+         * @example "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+         */
+        PictureTag: string;
+        /**
+         * @description The unit of ranges.
+         * @example bytes
+         */
+        AcceptRanges: "bytes";
+        /**
+         * @description The range that the response has, and the size of the picture (RFC 9110 section 14.4).
+         * @example bytes 0-1023/48213
+         */
+        ContentRange: string;
+        /**
          * @description Seconds after which to retry, at most 60.
          * @example 1
          */
@@ -8190,6 +8232,127 @@ export interface operations {
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    retrieveImageFile: {
+        parameters: {
+            query: {
+                /**
+                 * @description The account that the picture belongs to.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account: string;
+                /**
+                 * @description When the link expires, in Unix seconds.
+                 * @example 1795953600
+                 */
+                expires: string;
+                /**
+                 * @description The gateway's signature of the link.
+                 * @example 3q2-7wYxJm0dWk6gYB1cS9yR2a8pZtq5Xc1nUeV0oQ4
+                 */
+                signature: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the file.
+                 * @example file_a16276206040487f48e367201a2b3c4d
+                 */
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    etag: components["headers"]["PictureTag"];
+                    "accept-ranges": components["headers"]["AcceptRanges"];
+                    "content-disposition": components["headers"]["PictureName"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": string;
+                    "image/jpeg": string;
+                    "image/webp": string;
+                };
+            };
+            /** @description The requested range of the picture. */
+            206: {
+                headers: {
+                    "<<"?: unknown;
+                    "content-range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": string;
+                    "image/jpeg": string;
+                    "image/webp": string;
+                };
+            };
+            /** @description The picture has the tag of `If-None-Match`. */
+            304: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    etag: components["headers"]["PictureTag"];
+                    "accept-ranges": components["headers"]["AcceptRanges"];
+                    "content-disposition": components["headers"]["PictureName"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            /** @description The link was changed or has expired, or the picture was deleted. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "message": "The link has expired. Retrieve the job again: its result has a new link while the picture is stored.",
+                     *         "type": "invalid_request_error",
+                     *         "param": null,
+                     *         "code": "not_found",
+                     *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description None of the picture's bytes is in the requested range. */
+            416: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "content-range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "message": "The picture has 48213 bytes, and none of them is in the requested range.",
+                     *         "type": "invalid_request_error",
+                     *         "param": "range",
+                     *         "code": "invalid_value",
+                     *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createChatCompletion: {

@@ -53,7 +53,7 @@ const nothing = (): Bookkeeping => {
 const everything = async (): Promise<Bookkeeping & { key: string }> => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-core-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const { config } = loadConfig({ DATA_DIR: folder })
+  const { config, secrets } = loadConfig({ DATA_DIR: folder })
   const monotonic = (): number => Math.trunc(performance.now())
   const memoryBudget = createMemoryBudget({ bytesMax: 2 ** 28, graceMs: 2000, now: monotonic })
   const log = createLog({ logLevel: 'silent', logFormat: 'json' })
@@ -84,6 +84,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
   const peers = { redis: undefined }
   const environment = {
     config,
+    secrets,
     events,
     peers,
     memoryBudget,

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { createBudgets } from '../accounts/budgets.ts'
 import { createLedger } from '../accounts/ledger.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
+import { createPictureFiles } from '../accounts/picture-files.ts'
+import { createPictureLinks, pictureLinkKeyBytes } from '../accounts/picture-links.ts'
 import { createStoredResponses } from '../accounts/stored-responses.ts'
-import { workerCount, type Config } from '../settings/config.ts'
+import { siteAddress, workerCount, type Config } from '../settings/config.ts'
 import { createBackgroundCalls } from '../core/resilience/background-calls.ts'
 import { createAbandonedCalls } from '../core/resilience/ending.ts'
 import { createCircuit } from '../core/resilience/circuit.ts'
@@ -23,6 +25,7 @@ import { createRouteHealth } from '../policy/route-order.ts'
 import { connectTimeoutMs, createLines } from '../providers/transport/lines.ts'
 import { createThoughtSeals, thoughtKeyBytes } from '../core/chat/sealed-thoughts.ts'
 import type { GatewaySecret } from '../storage/gateway-secret.ts'
+import { openPicturePlace } from '../storage/open-picture-place.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { Environment, Peers, StoreParts } from './store.ts'
 
@@ -37,7 +40,7 @@ export type Calls = Awaited<ReturnType<typeof assembleCalls>>
 type LimitsNow = () => Config['limits']
 /** The current settings that may change with a reload. */
 export type SettingsNow = () => Pick<Config, 'limits' | 'privateEndpointNetworks'>
-type Needed = Omit<Environment, 'secrets' | 'peers' | 'sleep' | 'random'> & {
+type Needed = Omit<Environment, 'peers' | 'sleep' | 'random'> & {
   peers: Pick<Peers, 'redis'>
 }
 
@@ -52,7 +55,7 @@ export async function assembleCalls(
 ) {
   const limits: LimitsNow = () => settings().limits
   const { config, peers, events, publicNet, clock, monotonic } = environment
-  const { limits: first, uploadDir } = config
+  const { limits: first } = config
   const remembering = { secret, limits, events, monotonic }
   const sharedCache = peers.redis && (await loadSharedCache(peers.redis, remembering))
   const bytesMax = Math.floor(first.cacheBytesMax / workerCount(config))
@@ -60,16 +63,15 @@ export async function assembleCalls(
   const claim = cache.readSharedCache && sharedCache?.claimsWith(cache.readSharedCache)
   const { upstreamConnectionsMax: connectionsMax } = first
   const guarded = createGuardedFetch({ redirectsMax, connectionsMax, ...publicNet })
-  const guardedConnector = endpointConnector(
-    { ...publicNet, connectTimeoutMs },
-    () => settings().privateEndpointNetworks,
-  )
+  const privateNetworks = () => settings().privateEndpointNetworks
+  const guardedConnector = endpointConnector({ ...publicNet, connectTimeoutMs }, privateNetworks)
   const counts = countsOf(environment, limits)
   const isOneOfSeveral = workerCount(config) > 1 || store.dialect === 'postgres'
   const { faulted: onFault } = events
   const idempotency = createIdempotency({ store, limits, clock, onFault, isOneOfSeveral })
   const storedResponses = createStoredResponses({ store, encryption, limits, clock, events })
   const backgroundCalls = createBackgroundCalls({ ...storedResponses, onFault, limits: first })
+  const pictureFiles = await pictureFilesOf(environment, { store, secret, encryption }, limits)
   const abandonedCalls = createAbandonedCalls(events.left)
   const budgets = createBudgets({ store, clock, limits: first })
   const reservations = sweepReservations({
@@ -80,7 +82,6 @@ export async function assembleCalls(
     onAbandoned: events.reservationAbandoned,
     onSwept: (error) => events.worked('reservation_sweep', error),
   })
-  const key = secret.keyFor('saved pictures', uploadsKeyBytes)
   return {
     guarded,
     pixelQueue: createPixelQueue(first),
@@ -95,6 +96,7 @@ export async function assembleCalls(
     record: createLedger(store, events.recorded, first),
     idempotency,
     storedResponses,
+    pictureFiles,
     backgroundCalls,
     abandonedCalls,
     /** Aborts the calls that no client waits for, with a ProviderFailure. */
@@ -103,17 +105,42 @@ export async function assembleCalls(
       backgroundCalls.endAll(reason)
     },
     sealOf: createThoughtSeals(secret.keyFor('reasoning sent back', thoughtKeyBytes)),
-    uploads:
-      uploadDir === undefined ? undefined : createUploads(uploadDir, first, { key, monotonic }),
+    uploads: uploadsOf(environment, secret),
     /** Closes the resources; must be called after the last call has ended. */
     close: async () => {
       reservations.close()
       storedResponses.close()
+      await pictureFiles.close()
       await counts.close()
       await guarded.close()
       await idempotency.close()
     },
   }
+}
+
+function uploadsOf({ config: { uploadDir, limits }, monotonic }: Needed, secret: GatewaySecret) {
+  const key = secret.keyFor('saved pictures', uploadsKeyBytes)
+  return uploadDir === undefined ? undefined : createUploads(uploadDir, limits, { key, monotonic })
+}
+
+async function pictureFilesOf(
+  environment: Needed,
+  { store, secret, encryption }: Pick<StoreParts, 'store' | 'secret' | 'encryption'>,
+  limits: LimitsNow,
+) {
+  const { config, clock, monotonic, events } = environment
+  const key = secret.keyFor('picture links', pictureLinkKeyBytes)
+  return createPictureFiles({
+    store,
+    encryption,
+    links: createPictureLinks({ key, baseUrl: siteAddress(config), clock }),
+    place: await openPicturePlace(environment),
+    onFailure: config.pictureStorageFailure,
+    limits,
+    clock,
+    monotonic,
+    events,
+  })
 }
 
 /** Counts rate limits and attempts in Redis, or in memory without Redis. */

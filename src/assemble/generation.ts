@@ -64,7 +64,7 @@ type Options = Settings & {
 export function createGeneration(options: Options): Generation {
   const { config, secrets, environment, calls, moreTools, others } = options
   const { clock } = environment
-  const { uploads, pixelQueue, storedResponses, backgroundCalls } = calls
+  const { uploads, pixelQueue, storedResponses, pictureFiles, backgroundCalls } = calls
   const underWay = createReferenceCount()
   const models = modelsOf({ config, secrets }, calls, environment)
   const gateway = gatewayOf(options, models, underWay)
@@ -82,6 +82,7 @@ export function createGeneration(options: Options): Generation {
         routes,
         sealOf: calls.sealOf,
         storedResponses,
+        pictureFiles,
         backgroundCalls,
         clock,
       }),

@@ -131,7 +131,8 @@ function sendPieces(
   pieces: readonly (string | Buffer)[],
 ): void {
   const length = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
-  if (status !== 204 && status !== 304) headers['content-length'] = String(length)
+  // For HEAD the length is that of the body of GET.
+  if (status !== 204 && status !== 304) headers['content-length'] ??= String(length)
   response.writeHead(status, headers)
   if (pieces.length < 2) {
     response.end(pieces[0])

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Router } from '@koa/router'
 import type { Answer } from '../http/answer.ts'
 import { codedBytesMin, encode, preferredCoding, type Coding } from '../http/content-coding.ts'
+import { isCurrent } from '../http/entity-tag.ts'
 import type { ExchangeState } from '../http/exchange.ts'
 
 export type StaticFile = {
@@ -74,10 +75,4 @@ async function makeForm(
     found: { status: 200, headers: contentHeaders, pieces: [bytes], shared: true },
     unchanged: { status: 304, headers: about },
   }
-}
-
-/** Whether the client has the current bytes; weak tags match strong ones (RFC 9110 section 13.1.2). */
-function isCurrent(known: string | undefined, etag: string): boolean {
-  if (known === undefined) return false
-  return known.trim() === '*' || known.split(/("[^"]*")/).includes(etag)
 }

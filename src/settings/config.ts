@@ -46,6 +46,8 @@ const secretNames = [
   'encryption_key',
   'metrics_token',
   'otlp_headers',
+  'picture_bucket_access_key_id',
+  'picture_bucket_secret_access_key',
   'redis_url',
 ] as const
 type SecretName = (typeof secretNames)[number]
@@ -168,6 +170,8 @@ export function loadConfig(
     databaseUrl: checked.database_url,
     redisUrl: checked.redis_url,
     encryptionKey: checked.encryption_key,
+    pictureBucketAccessKeyId: checked.picture_bucket_access_key_id,
+    pictureBucketSecretAccessKey: checked.picture_bucket_secret_access_key,
     providerKeys: Object.fromEntries(found.map(({ endpoint, keys }) => [endpoint.id, keys])),
   }
   // The catalog's files take 20 ms to read.

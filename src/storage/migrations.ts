@@ -4,7 +4,8 @@ import { gatewayCommand } from '../core/words/remedies.ts'
 import { accountTables } from './migrations/account-tables.ts'
 import { countingBudgets } from './migrations/budgets.ts'
 import { callTables } from './migrations/call-tables.ts'
-import { creating } from './migrations/columns.ts'
+import { creating, type Table } from './migrations/columns.ts'
+import { pictureTables } from './migrations/picture-files.ts'
 import { addingHours } from './migrations/usage-hours.ts'
 import { timeDiffersFromId } from './request-place.ts'
 import type { SqlDialect } from './sql-dialect.ts'
@@ -21,6 +22,14 @@ const firstSchema = '0029_version_0_1'
 /** The migrations, which only run forward, by name. */
 export const migrations: Record<string, Change> = {
   [firstSchema]: createTables,
+  '0031_picture_files': creatingAll(pictureTables),
+}
+
+function creatingAll(tables: Readonly<Record<string, Table>>): Change {
+  return async (db, dialect) => {
+    for (const [name, table] of Object.entries(tables))
+      for (const statement of creating(dialect, name, table)) await sql.raw(statement).execute(db)
+  }
 }
 
 async function createTables(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {

@@ -1,13 +1,14 @@
 import { accountTables, type allowanceColumns } from './migrations/account-tables.ts'
 import { callTables } from './migrations/call-tables.ts'
 import type { Column, Row, Table } from './migrations/columns.ts'
+import { pictureTables } from './migrations/picture-files.ts'
 
 /**
  * All tables, with the columns of version 0.1 and of later migrations; src/storage/README.md describes each column
  * and how long rows are kept. An export has their order: a row follows the rows that it refers to, and budget
  * windows follow the rows that triggers would add to them.
  */
-export const tables = { ...accountTables, ...callTables }
+export const tables = { ...accountTables, ...callTables, ...pictureTables }
 
 /** The rows of all tables. */
 export type Tables = {
@@ -24,6 +25,8 @@ export type OauthArtifactsTable = Tables['oauth_artifacts']
 export type KeyClientsTable = Tables['key_clients']
 export type RefusedAttemptsTable = Tables['refused_attempts']
 export type StoredResponsesTable = Tables['stored_responses']
+export type PictureContentsTable = Tables['picture_contents']
+export type PictureFilesTable = Tables['picture_files']
 /** Limits and budget of an account or key. */
 export type AllowanceColumns = Row<typeof allowanceColumns>
 

@@ -2,6 +2,7 @@ import type { Gateway } from '../core/gateway.ts'
 import type { Catalog } from '../core/model.ts'
 import type { BackgroundCalls } from '../core/resilience/background-calls.ts'
 import type { RouteTable } from '../core/route.ts'
+import type { PictureFiles } from '../core/picture-files.ts'
 import type { StoredResponses } from '../core/stored-responses.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { createChatCompletion } from './create-chat-completion.ts'
@@ -15,6 +16,7 @@ import { createResponse } from './responses/create-response.ts'
 import { countResponseTokens } from './responses/read-call.ts'
 import { quotePrice } from './quote-price.ts'
 import { listModels, retrieveModel } from './list-models.ts'
+import { retrieveImageFile } from './retrieve-image-file.ts'
 import { countMessageTokens, createMessage } from './messages/create-message.ts'
 import {
   cancelResponse,
@@ -29,6 +31,7 @@ type Options = {
   routes: RouteTable
   sealOf: (accountId: string) => ThoughtSeal
   storedResponses: StoredResponses
+  pictureFiles: PictureFiles
   backgroundCalls: BackgroundCalls
   clock: () => number
 }
@@ -54,6 +57,7 @@ export function v1Operations(options: Options) {
     quotePrice: quotePrice(options),
     listModels: listModels(options),
     retrieveModel: retrieveModel(options),
+    retrieveImageFile: retrieveImageFile(options),
     retrieveResponse: retrieveResponse(options),
     deleteResponse: deleteResponse(options),
     cancelResponse: cancelResponse(options),

@@ -70,7 +70,9 @@ describe('the form of the contract', () => {
 
   it('names JSON first, and a body of two media types by a component', () => {
     for (const { where, content = {} } of bodies) {
-      expect(Object.keys(content)[0] ?? 'application/json', where).to.equal('application/json')
+      const [first = 'application/json'] = Object.keys(content)
+      // A picture has no form in JSON.
+      if (!first.startsWith('image/')) expect(first, where).to.equal('application/json')
     }
     const written = Object.values(contract.paths).flatMap((item) => Object.values(item))
     const wrong = written.filter(

@@ -128,7 +128,7 @@ function onlyForward(clock: () => number): () => number {
 }
 
 /** Encrypts the stored keys of providers in tests. */
-const encryptionKey = Buffer.alloc(32, 'test').toString('base64')
+export const encryptionKey = Buffer.alloc(32, 'test').toString('base64')
 
 // A fixed date: retirements of models and prices depend on the clock.
 const today = Date.parse('2026-11-22T12:00:00Z') - performance.now()

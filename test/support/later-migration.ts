@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { migrations } from '../../src/storage/migrations.ts'
 
 /** Name of a migration that a later version of the gateway may have. */
-export const later = '0030_later'
+export const later = '9000_later'
 
 /**
  * Runs with a version of the gateway that has one more migration, which by default adds a column to `usage`: a store

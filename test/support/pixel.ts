@@ -3,4 +3,5 @@ const base64 =
 
 /** About the smallest picture that vendors accept, as a data URL and as a file. */
 export const pixel = `data:image/png;base64,${base64}`
-export const pixelFile = new File([Buffer.from(base64, 'base64')], 'a.png', { type: 'image/png' })
+export const pixelBytes = Buffer.from(base64, 'base64')
+export const pixelFile = new File([pixelBytes], 'a.png', { type: 'image/png' })

@@ -27,8 +27,8 @@ export type ExportEnd = { rows: number; sha256: string }
 /** How a table is read: the columns to sort by, and the number of rows of a page. */
 export type ExportPlan = { key: readonly string[]; rowsPerPage: number }
 
-/** Tables that are not exported: triggers fill them, or they need no copy. */
-const derived: ReadonlySet<string> = new Set(['usage_hours', 'write_checks'])
+/** Tables that are not exported: triggers fill them, they need no copy, or a row is longer than a line may be. */
+const derived: ReadonlySet<string> = new Set(['usage_hours', 'waiting_pictures', 'write_checks'])
 
 /** Tables with large rows: a piece has up to 256 KiB, a response up to 8 MiB. */
 const rowsPerPage: Readonly<Record<string, number>> = {

@@ -6043,6 +6043,81 @@ export type CreateImageEditResponses = {
 
 export type CreateImageEditResponse = CreateImageEditResponses[keyof CreateImageEditResponses];
 
+export type RetrieveImageFileData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the file.
+         */
+        file_id: string;
+    };
+    query: {
+        /**
+         * The account that the picture belongs to.
+         */
+        account: string;
+        /**
+         * When the link expires, in Unix seconds.
+         */
+        expires: string;
+        /**
+         * The gateway's signature of the link.
+         */
+        signature: string;
+    };
+    url: '/v1/images/files/{file_id}';
+};
+
+export type RetrieveImageFileErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The link was changed or has expired, or the picture was deleted.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * None of the picture's bytes is in the requested range.
+     */
+    416: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type RetrieveImageFileError = RetrieveImageFileErrors[keyof RetrieveImageFileErrors];
+
+export type RetrieveImageFileResponses = {
+    /**
+     * The picture.
+     */
+    200: string;
+    /**
+     * The requested range of the picture.
+     */
+    206: string;
+};
+
+export type RetrieveImageFileResponse = RetrieveImageFileResponses[keyof RetrieveImageFileResponses];
+
 export type CreateChatCompletionData = {
     body: CreateChatCompletionRequest;
     headers?: {

@@ -1,0 +1,68 @@
+import { access, constants, mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemReason } from '../core/words/system-reason.ts'
+import { PicturePlaceError, type PicturePlace } from './picture-place.ts'
+
+/** Room for the largest picture, with its rows in the store. */
+const freeBytesMin = 128 * 1024 * 1024
+/** Names of contents: other texts are no names, and cannot lead out of the folder. */
+const namePattern = /^[0-9a-f]{32}$/
+
+/** The folder of pictures in `dataDir`, which all processes of an embedded store share. */
+export function createPictureFolder(dataDir: string): PicturePlace {
+  const folder = join(dataDir, 'pictures')
+  const pathOf = (place: string) => {
+    if (!namePattern.test(place)) throw new TypeError('not the name of a content')
+    return join(folder, place.slice(0, 2), place)
+  }
+  const failure = (cause: unknown) =>
+    new PicturePlaceError(
+      `The folder ${folder} cannot be used: ${systemReason(cause)}. Give this user the right to write it, and free space on its disk.`,
+      { cause },
+    )
+  return {
+    name: folder,
+    check: async () => {
+      try {
+        await mkdirs(folder)
+        await access(folder, constants.W_OK | constants.X_OK)
+        const { bavail, bsize } = await statfs(folder)
+        if (bavail * bsize < freeBytesMin)
+          throw Object.assign(new Error('full'), { code: 'ENOSPC' })
+      } catch (error) {
+        throw failure(error)
+      }
+    },
+    write: async (place, content) => {
+      const path = pathOf(place)
+      try {
+        await mkdirs(join(folder, place.slice(0, 2)))
+        // No row names the content before it is complete, so that nothing reads a part of it.
+        await writeFile(path, content, { flag: 'wx', mode: 0o600, flush: true })
+      } catch (error) {
+        await rm(path, { force: true }).catch(() => undefined)
+        throw failure(error)
+      }
+    },
+    read: async (place, bytesMax) => {
+      try {
+        const content = await readFile(pathOf(place))
+        return content.length > bytesMax ? undefined : content
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+        throw failure(error)
+      }
+    },
+    remove: async (place) => {
+      await rm(pathOf(place), { force: true }).catch((error: unknown) => {
+        throw failure(error)
+      })
+    },
+    close: async () => undefined,
+  }
+}
+
+/** `DATA_DIR` exists, since the store is in it. */
+async function mkdirs(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+}
