@@ -25,6 +25,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -49,6 +50,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -67,6 +69,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "public",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -90,6 +93,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": true,
     "forOperators": false,
     "alsoAt": []
   },
@@ -115,6 +119,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "messages",
     "access": "caller",
+    "streams": true,
     "forOperators": false,
     "alsoAt": []
   },
@@ -134,6 +139,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "messages",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -157,6 +163,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": true,
     "forOperators": false,
     "alsoAt": []
   },
@@ -173,6 +180,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -196,6 +204,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -212,6 +221,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -226,6 +236,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -240,6 +251,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -258,6 +270,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -277,6 +290,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -300,6 +314,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -323,6 +338,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -345,6 +361,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -359,6 +376,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -385,6 +403,7 @@ export const operations = [
     "protocol": "json-rpc",
     "errorForm": "json-rpc",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -402,6 +421,7 @@ export const operations = [
     "protocol": "json-rpc",
     "errorForm": "json-rpc",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -419,6 +439,7 @@ export const operations = [
     "protocol": "json-rpc",
     "errorForm": "json-rpc",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -433,6 +454,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": [
       "/.well-known/oauth-protected-resource/mcp"
@@ -449,6 +471,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": [
       "/.well-known/oauth-authorization-server/mcp"
@@ -465,6 +488,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": [
       "/.well-known/openid-configuration/mcp"
@@ -481,6 +505,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": [
       "/authorize"
@@ -499,6 +524,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": [
       "/authorize"
@@ -515,6 +541,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -529,6 +556,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -545,6 +573,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -561,6 +590,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": [
       "/token"
@@ -579,6 +609,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": [
       "/register"
@@ -597,6 +628,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -613,6 +645,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -627,6 +660,7 @@ export const operations = [
     "protocol": "oauth",
     "errorForm": "oauth",
     "access": "client",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -648,6 +682,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -666,6 +701,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": true,
     "alsoAt": []
   },
@@ -683,6 +719,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -703,6 +740,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -725,6 +763,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -741,6 +780,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -755,6 +795,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -779,6 +820,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -799,6 +841,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -815,6 +858,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -835,6 +879,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -853,6 +898,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -873,6 +919,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -892,6 +939,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -911,6 +959,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -929,6 +978,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": true,
     "alsoAt": []
   },
@@ -943,6 +993,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "anyone",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -959,6 +1010,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "public",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -975,6 +1027,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "public",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -993,6 +1046,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1009,6 +1063,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1023,6 +1078,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1039,6 +1095,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1059,6 +1116,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1075,6 +1133,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1089,6 +1148,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1107,6 +1167,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1125,6 +1186,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1144,6 +1206,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1160,6 +1223,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1176,6 +1240,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1195,6 +1260,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1215,6 +1281,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1235,6 +1302,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1253,6 +1321,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1271,6 +1340,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1287,6 +1357,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "public",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1306,6 +1377,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1324,6 +1396,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1340,6 +1413,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "public",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1358,6 +1432,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "anyone",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1374,6 +1449,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "public",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1407,6 +1483,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1438,6 +1515,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1466,6 +1544,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1500,6 +1579,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1522,6 +1602,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1542,6 +1623,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1558,6 +1640,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1575,6 +1658,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": false,
     "alsoAt": []
   },
@@ -1589,6 +1673,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": true,
     "alsoAt": []
   },
@@ -1607,6 +1692,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": true,
     "alsoAt": []
   },
@@ -1623,6 +1709,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": true,
     "alsoAt": []
   },
@@ -1641,6 +1728,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": true,
     "alsoAt": []
   },
@@ -1655,6 +1743,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": true,
     "alsoAt": []
   },
@@ -1673,6 +1762,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": true,
     "alsoAt": []
   },
@@ -1689,6 +1779,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
+    "streams": false,
     "forOperators": true,
     "alsoAt": []
   }

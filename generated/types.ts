@@ -1851,6 +1851,19 @@ export interface components {
         };
         ErrorResponse: {
             error: components["schemas"]["ErrorBody"];
+            late_headers?: components["schemas"]["LateHeaders"];
+        };
+        /**
+         * @description Headers that were not known when the head of a stream was sent, such as `x-gateway-provider` and
+         *     `x-gateway-cost-usd`, by name. Only in the last event of a stream whose provider was silent for
+         *     more than 5 seconds, and in its error event.
+         * @example {
+         *       "x-gateway-provider": "openai",
+         *       "x-gateway-cost-usd": "0.000192"
+         *     }
+         */
+        LateHeaders: {
+            [key: string]: string;
         };
         /** @description A parameter that was changed or dropped. */
         Warning: {
@@ -4136,6 +4149,7 @@ export interface components {
             choices: components["schemas"]["ChatChunkChoice"][];
             usage?: components["schemas"]["ChatUsage"] | null;
             warnings?: components["schemas"]["Warning"][];
+            late_headers?: components["schemas"]["LateHeaders"];
         };
         MessageTextBlock: {
             /**
@@ -4588,6 +4602,7 @@ export interface components {
             context_management?: components["schemas"]["MessageContextManagement"];
             usage: components["schemas"]["MessageUsage"];
             warnings?: components["schemas"]["Warning"][];
+            late_headers?: components["schemas"]["LateHeaders"];
         };
         MessageStopEvent: {
             /**
@@ -4616,6 +4631,7 @@ export interface components {
             error: components["schemas"]["MessageError"];
             /** @description The `x-request-id` of the response. Pass it to `GET /api/requests/{id}`. */
             request_id: string;
+            late_headers?: components["schemas"]["LateHeaders"];
         };
         /**
          * @description OpenAI's request for a response. Members that are not listed here are dropped and reported in
@@ -5585,6 +5601,7 @@ export interface components {
             type: components["schemas"]["ResponseEventType"] | string;
             /** @description 0 for the first event, one more for each next event. */
             sequence_number: number;
+            late_headers?: components["schemas"]["LateHeaders"];
         } & {
             [key: string]: unknown;
         };
@@ -7773,6 +7790,22 @@ export interface components {
          */
         Provider: string;
         /**
+         * @description The identifier of the model that answered. Absent if the head was sent before the model answered:
+         *     from a stream whose last event has `late_headers`, and from a response in the background.
+         * @example alibaba/qwen-image-plus
+         */
+        StreamedModelId: string;
+        /**
+         * @description The provider that answered. Absent where `x-gateway-model` is absent.
+         * @example alibaba
+         */
+        StreamedProvider: string;
+        /**
+         * @description Whether the response came from the cache. Absent where `x-gateway-model` is absent.
+         * @example miss
+         */
+        StreamedCache: components["schemas"]["CacheOutcome"];
+        /**
          * @description The provider that counted; absent if the gateway estimated.
          * @example anthropic
          */
@@ -8409,9 +8442,9 @@ export interface operations {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
                     "idempotent-replayed": components["headers"]["Replayed"];
-                    "x-gateway-model": components["headers"]["ModelId"];
-                    "x-gateway-provider": components["headers"]["Provider"];
-                    "x-gateway-cache": components["headers"]["Cache"];
+                    "x-gateway-model": components["headers"]["StreamedModelId"];
+                    "x-gateway-provider": components["headers"]["StreamedProvider"];
+                    "x-gateway-cache": components["headers"]["StreamedCache"];
                     "x-gateway-cost-usd": components["headers"]["Cost"];
                     "x-gateway-attempts": components["headers"]["Attempts"];
                     "x-gateway-warnings": components["headers"]["Warnings"];
@@ -8541,9 +8574,9 @@ export interface operations {
                     "x-request-id": components["headers"]["RequestId"];
                     "request-id": components["headers"]["RequestId"];
                     "idempotent-replayed": components["headers"]["Replayed"];
-                    "x-gateway-model": components["headers"]["ModelId"];
-                    "x-gateway-provider": components["headers"]["Provider"];
-                    "x-gateway-cache": components["headers"]["Cache"];
+                    "x-gateway-model": components["headers"]["StreamedModelId"];
+                    "x-gateway-provider": components["headers"]["StreamedProvider"];
+                    "x-gateway-cache": components["headers"]["StreamedCache"];
                     "x-gateway-cost-usd": components["headers"]["Cost"];
                     "x-gateway-attempts": components["headers"]["Attempts"];
                     "x-gateway-warnings": components["headers"]["Warnings"];
@@ -8764,21 +8797,9 @@ export interface operations {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
                     "idempotent-replayed": components["headers"]["Replayed"];
-                    /**
-                     * @description The identifier of the model that answered. Absent if `background` is true.
-                     * @example gpt-5.4-mini
-                     */
-                    "x-gateway-model"?: string;
-                    /**
-                     * @description The provider that answered. Absent if `background` is true.
-                     * @example openai
-                     */
-                    "x-gateway-provider"?: string;
-                    /**
-                     * @description Whether the response came from the cache. Absent if `background` is true.
-                     * @example miss
-                     */
-                    "x-gateway-cache"?: components["schemas"]["CacheOutcome"];
+                    "x-gateway-model": components["headers"]["StreamedModelId"];
+                    "x-gateway-provider": components["headers"]["StreamedProvider"];
+                    "x-gateway-cache": components["headers"]["StreamedCache"];
                     "x-gateway-cost-usd": components["headers"]["Cost"];
                     "x-gateway-attempts": components["headers"]["Attempts"];
                     "x-gateway-warnings": components["headers"]["Warnings"];

@@ -168,7 +168,7 @@ async function open(options: AssembleOptions) {
 function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
   const { environment, store, calls, current, tracing } = parts
   const { config, events, memoryBudget, clock, monotonic } = environment
-  const { contract, toolServer, oauth } = faces
+  const { contract, streams, toolServer, oauth } = faces
   const router = new Router<ExchangeState>({ sensitive: true })
   const server = createHttpServer({
     contract,
@@ -193,6 +193,7 @@ function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
       ...Object.fromEntries(crossOriginPaths.map((path) => [path, () => '*'])),
     }),
     followKey: store.followKey,
+    streams,
     tracing,
     events,
     memoryBudget,

@@ -26,6 +26,7 @@ export function operationsFile(document: Document, rows: OperationRow[]): string
     protocol: operation['x-protocol'] ?? 'rest',
     errorForm: operation['x-error-form'] ?? operation['x-protocol'] ?? 'rest',
     access: accessOf(operation, document),
+    streams: mayStream(document, operation),
     forOperators: operation['x-operators-only'] === true,
     alsoAt: operation['x-also-at'] ?? [],
   }))
@@ -67,6 +68,14 @@ export const requestHeaders = ${JSON.stringify(requestHeaders(document, rows), n
 /** The headers that answers may carry. */
 export const responseHeaders = ${JSON.stringify(responseHeaders(document, rows), null, 2)} as const
 `
+}
+
+/** Whether a body with `stream: true` is answered with a stream of events. */
+function mayStream(document: Document, operation: Operation): boolean {
+  const schema = operation.requestBody?.content['application/json']?.schema
+  const { properties } = schema === undefined ? {} : resolved(document, schema)
+  const hasEvents = ({ content = {} }: { content?: object }) => 'text/event-stream' in content
+  return 'stream' in Object(properties) && responsesOf(document, operation).some(hasEvents)
 }
 
 function accessOf(operation: Operation, document: Document): string {

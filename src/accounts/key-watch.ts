@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Caller } from '../core/caller.ts'
 import type { GatewayError } from '../core/error.ts'
 import { KeyEnded } from '../core/failure.ts'
+import { createPlaces } from '../core/resilience/places.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
@@ -26,7 +27,7 @@ export type KeyWatch = ReturnType<typeof createKeyWatch>
  * keys and sessions of all running exchanges are looked up together, every `keyRecheckMs`.
  */
 export function createKeyWatch({ store: { db }, clock, keyRecheckMs, ...limits }: Options) {
-  const followed = createPlaces()
+  const followed = createPlaces<Open>()
 
   const lookAtAll = async (): Promise<void> => {
     const open = followed.all().filter((one) => one.caller !== undefined)
@@ -106,28 +107,4 @@ async function sessionsOf(db: Kysely<Tables>, ids: readonly string[]) {
     .where('id', 'in', listed(db, ids))
     .execute()
   return new Map(rows.map((row) => [row.id, row]))
-}
-
-/**
- * The running exchanges, unordered. A Set would retain removed entries until a full garbage collection:
- * each outgrown table of a Set references the next, so that an old table keeps all later ones alive
- * (docs/performance.md#event-streams).
- */
-function createPlaces() {
-  const places: { open: Open; index: number }[] = []
-  return {
-    all: (): Open[] => places.map(({ open }) => open),
-    isEmpty: () => places.length === 0,
-    /** Returns a function that removes the exchange; call it once. */
-    add: (open: Open): (() => void) => {
-      const place = { open, index: places.length }
-      places.push(place)
-      return () => {
-        const last = places.pop()!
-        if (last === place) return
-        last.index = place.index
-        places[place.index] = last
-      }
-    },
-  }
 }

@@ -17,6 +17,7 @@ import type { CountRefused } from '../core/limits.ts'
 import type { Tracing } from '../core/trace.ts'
 import { type ActFor, createSecurity } from '../http/security.ts'
 import { createContractRouter, type LoadedContract } from '../http/contract-router.ts'
+import { createResponseStreams } from '../http/response-stream.ts'
 import { createToolServer, type OtherProcesses, type ToolServer } from '../mcp/index.ts'
 import { sessionKeyBytes } from '../mcp/sessions.ts'
 import { announcedTextMax } from '../peers/announcement.ts'
@@ -52,7 +53,7 @@ export type Built = {
 
 export function assembleFaces(contract: LoadedContract, parts: Built) {
   const { environment, store, people, calls, current } = parts
-  const { config } = environment
+  const { config, monotonic } = environment
   const actFor: ActFor = async (caller, accountId = caller.accountId) =>
     isPerson(caller)
       ? people.sessions.actFor(caller, accountId)
@@ -62,7 +63,9 @@ export function assembleFaces(contract: LoadedContract, parts: Built) {
   const keys = keysOf(parts)
   const toolServer = toolServerOf(parts, claimKey, countRefused)
   const oauth = assembleOAuth({ environment, store, people, keys, counts: calls.counts })
+  const streams = createResponseStreams({ limits: config.limits, monotonic })
   return {
+    streams,
     contract: createContractRouter(contract, {
       inForce: current,
       forms: v1Forms,
@@ -76,6 +79,7 @@ export function assembleFaces(contract: LoadedContract, parts: Built) {
       claimKey,
       countRefused,
       addressOf: (request) => current().addressOf(request),
+      streams,
       limits: config.limits,
     }),
     toolServer,

@@ -2,9 +2,10 @@ import type { ServerResponse } from 'node:http'
 import type { MemoryHold } from '../bytes/memory-budget.ts'
 import type { CallContext } from '../core/caller.ts'
 import type { EventSink } from '../core/chat/chat.ts'
+import { GatewayError } from '../core/error.ts'
 import { codedBytesMin, encode, preferredCoding } from './content-coding.ts'
 import { holdUnread, readerOf } from './connection-table.ts'
-import { eventWriter } from './event-writer.ts'
+import type { OpenStream, ResponseStreams } from './response-stream.ts'
 
 /** The answer of a handler; `send` writes it. */
 export type Answer = {
@@ -22,12 +23,12 @@ export type Answer = {
   pieces?: readonly (string | Buffer)[]
   /** The pieces stay in memory anyway (static files): a slow reader takes none. */
   shared?: true
-  /** Writes server-sent events to the sink; resolves with the last events when the stream ends. */
-  events?: (sink: EventSink) => Promise<Buffer | undefined>
-  /** The event that keeps an idle stream open, for APIs whose clients do not count comments. */
-  ping?: () => Buffer
-  /** Whether the stream ended with an error. */
-  brokenOff?: () => boolean
+  /**
+   * Writes server-sent events to the sink; resolves with the last events when the stream ends. A thrown
+   * GatewayError becomes the last event. `isLate`: the head was sent before this answer, so that the last
+   * events must have its headers.
+   */
+  events?: (sink: EventSink, isLate: boolean) => Promise<Buffer | undefined>
   /** Body sent at the speed of the client; `headers` must have the content type. */
   stream?: AsyncIterable<string>
   /** The stream stays open for notifications; it does not count as a running request. */
@@ -39,12 +40,12 @@ export type Answer = {
   after?: Promise<void>
 }
 
-const comment = Buffer.from(': ping\n\n')
-
-/** The exchange of an answer: `hold` counts the bytes that the client has not read yet. */
-type Answered = Pick<CallContext, 'requestId' | 'memory' | 'ending'>
+/** The exchange of an answer: `memory` counts the bytes that the client has not read yet. */
+type Answered = Pick<CallContext, 'requestId' | 'memory' | 'ending'> & {
+  stream?: OpenStream | undefined
+}
 type SendOptions = {
-  pingIntervalMs: number
+  streams: ResponseStreams
   /** The JSON is written at once, and the response ends when `requestRead` resolves. */
   requestRead?: Promise<void> | undefined
 }
@@ -56,16 +57,18 @@ type SendOptions = {
 export function send(
   response: ServerResponse,
   answer: Answer,
-  { requestId, memory, ending }: Answered,
-  { pingIntervalMs, requestRead }: SendOptions,
+  answered: Answered,
+  { streams, requestRead }: SendOptions,
 ): Promise<void> | undefined {
+  const { requestId, memory, ending } = answered
   const { status, json, events, stream } = answer
   // Passed to `writeHead` at once: Node validates headers that are set one by one twice.
   // A repeated answer has the id of its first request in `answer.headers`.
   const headers: Record<string, string> = { 'x-request-id': requestId, ...answer.headers }
   // A stream is consumed even if the client has disconnected: its call must be closed and recorded.
   if (events !== undefined) {
-    return sendEvents(response, { ...answer, events, headers }, memory, pingIntervalMs)
+    const stream = answered.stream ?? streams.open(response, answered)
+    return sendEvents(response, { status, headers, events }, stream)
   }
   if (response.destroyed || response.headersSent) return undefined
   if (stream !== undefined) return sendStream(response, { status, headers, stream }, memory, ending)
@@ -147,36 +150,21 @@ function sendPieces(
 
 async function sendEvents(
   response: ServerResponse,
-  {
-    status,
-    headers,
-    events,
-    ping = () => comment,
-  }: Required<Pick<Answer, 'headers' | 'events'>> & Answer,
-  memory: MemoryHold,
-  pingIntervalMs: number,
+  { status, headers, events }: Required<Pick<Answer, 'status' | 'headers' | 'events'>>,
+  stream: OpenStream,
 ): Promise<void> {
-  headers['content-type'] = 'text/event-stream; charset=utf-8'
-  headers['cache-control'] = 'no-cache, no-transform'
-  // Keeps proxies such as nginx from buffering the events.
-  headers['x-accel-buffering'] = 'no'
-  if (!response.destroyed) response.writeHead(status, headers)
-  const sink = eventWriter(response, memory)
-  const pings = setInterval(() => {
-    if (response.socket?.writableNeedDrain !== true) sink.write(ping())
-  }, pingIntervalMs)
+  const isLate = response.headersSent
+  const sink = stream.begin(status, headers)
   try {
-    const ended = events(sink)
+    const ended = events(sink, isLate)
     // A first event that was written synchronously has already sent the head.
-    if (!sink.hasBegun() && !response.destroyed) response.flushHeaders()
-    const last = await ended
-    // The last events and the end of the stream share one system call. A failed stream is cut off
-    // instead, because a regular end would mark the stream as complete.
-    response.end(response.destroyed ? undefined : last)
-    sink.over()
-    holdUnread(response, memory)
+    stream.flush()
+    stream.end(await ended)
+  } catch (thrown) {
+    // A client that has left needs no error.
+    if (!response.destroyed || !(thrown instanceof GatewayError)) throw thrown
   } finally {
-    clearInterval(pings)
+    stream.close()
   }
 }
 

@@ -32,6 +32,7 @@ import { headersNamed, readQuery, type Operation, type OperationCall } from './o
 import { bodyReader, bodyReceiver } from './read-body.ts'
 import type { FormReading } from './read-form.ts'
 import type { BodyLimits } from './receive.ts'
+import type { ResponseStreams } from './response-stream.ts'
 
 /** A handler for every operation of the contract; a missing one is a compile error. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
@@ -49,6 +50,7 @@ type Options = {
   addressOf: ClientAddress
   claimKey: ClaimKey
   countRefused: CountRefused
+  streams: ResponseStreams
   limits: BodyLimits
 }
 
@@ -126,7 +128,7 @@ export function createContractRouter(backend: LoadedContract, options: Options) 
 
 function registerHandlers(
   backend: OpenAPIBackend,
-  { inForce, forms, addressOf, claimKey, limits }: Options,
+  { inForce, forms, addressOf, claimKey, streams, limits }: Options,
 ): void {
   for (const operation of operations) {
     const { id } = operation
@@ -167,7 +169,15 @@ function registerHandlers(
       }
       const { operations: handlers, enter, leave } = inForce()
       // Handler and call belong to the same operation `id`, which TypeScript cannot infer.
-      const handle = handlers[id] as Operation<OperationIdOf<'caller'>>
+      const answerPlainly = handlers[id] as Operation<OperationIdOf<'caller'>>
+      // Replayed answers are sent at once.
+      const answerStreamed: typeof answerPlainly = (one) => {
+        state.stream = streams.open(response, state)
+        one.stream = state.stream.stream
+        return answerPlainly(one)
+      }
+      const isStreamed = operation.streams && Object(content.body).stream === true
+      const handle = isStreamed ? answerStreamed : answerPlainly
       enter()
       try {
         // Body, query and headers have passed the checks of this operation.

@@ -67,8 +67,16 @@ export function errorHeaders(
   error: GatewayError,
   secondsMax = retryAfterSecondsMax,
 ): Record<string, string> {
+  return { ...notKept, ...lateErrorHeaders(error, secondsMax) }
+}
+
+/** The headers of an error that may also follow in the last event of a stream. */
+export function lateErrorHeaders(
+  error: GatewayError,
+  secondsMax = retryAfterSecondsMax,
+): Record<string, string> {
   const { status, code, retryAfterSeconds = 1 } = error
-  const headers: Record<string, string> = { ...notKept, ...progressHeaders(error.progress) }
+  const headers = progressHeaders(error.progress)
   if (status === 401) headers['www-authenticate'] = 'Bearer'
   if (code === 'insufficient_scope') headers['www-authenticate'] = `Bearer error="${code}"`
   if (status === 429 || status === 503 || code === 'idempotency_key_in_use') {

@@ -9,8 +9,9 @@ import type { RequestTrace, Tracing } from '../core/trace.ts'
 import { send, type Answer } from './answer.ts'
 import { holdUnread } from './connection-table.ts'
 import type { AllowCrossOrigin } from './cross-origin.ts'
-import type { ErrorAnswer } from './error-answer.ts'
+import { lateErrorHeaders, type ErrorAnswer } from './error-answer.ts'
 import { ClientLeft } from './receive.ts'
+import type { OpenStream, ResponseStream, ResponseStreams } from './response-stream.ts'
 
 /** A request, its response and their state; outside of the contract's table a Koa context. */
 export type ExchangeContext = {
@@ -47,12 +48,17 @@ export type ExchangeState = CallContext['exchange'] & {
   caller?: Caller
   /** The trace of the exchange, if tracing is on. */
   trace?: RequestTrace | undefined
+  /** Set if the request streams its answer. */
+  stream?: OpenStream | undefined
+  /** The status of an error that came after the head. */
+  lateStatus?: number | undefined
   /** Set if `send` writes the answer; plain Koa middleware and Node handlers leave it unset. */
   answer?: Answer
 }
 
 export type ExchangeOptions = {
-  limits: { concurrentRequestsMax: number; lingerTimeoutMs: number; pingIntervalMs: number }
+  limits: { concurrentRequestsMax: number; lingerTimeoutMs: number }
+  streams: ResponseStreams
   /** Whether the connection is closed after the response. */
   closing: (request: IncomingMessage) => boolean
   errorAnswerAt: (path: string) => ErrorAnswer
@@ -100,7 +106,7 @@ export function createExchange(
       if (state.answer === undefined) return passToRouter(running, options)
       if (state.answer.staysOpen) leaveSlot(running)
       context.respond = false
-      const sent = send(res, state.answer, state, limits)
+      const sent = send(res, state.answer, state, options)
       if (sent !== undefined) await sent
       if (state.answer.after !== undefined)
         await state.answer.after.then(() => holdUnread(res, state.memory))
@@ -165,10 +171,11 @@ function end(running: Running, { onExchange, monotonic }: ExchangeOptions, throw
   // Unread response bytes count until the connection is closed.
   if (running.isClosed) free(running)
   running.leaveKey()
-  const { requestId, caller, row } = state
+  state.stream?.close()
+  const { requestId, caller, row, lateStatus = res.statusCode } = state
   const { method = '' } = req
   const path = pathOf(req)
-  const status = left && !res.headersSent ? statusOfLeft : res.statusCode
+  const status = left && !res.headersSent ? statusOfLeft : lateStatus
   const durationMs = monotonic() - startedAt
   const error = thrown instanceof ClientLeft ? undefined : thrown
   const exchange = { requestId, method, path, status, durationMs, caller, error, left, row }
@@ -222,27 +229,44 @@ export function newRequestId(nowMs: number): string {
   return orderedId('req', nowMs)
 }
 
-/** Answers with an error; the rest of the request body is read for up to `lingerTimeoutMs`. */
+/**
+ * Answers with an error, a stream after its head with an error event. The rest of the request body is
+ * read for up to `lingerTimeoutMs`.
+ */
 async function refuse(
   { req: request, res: response, state }: ExchangeContext,
   thrown: unknown,
-  { limits, closing, errorAnswerAt, onRefused }: ExchangeOptions,
+  { limits, streams, closing, errorAnswerAt, onRefused }: ExchangeOptions,
 ): Promise<void> {
   if (thrown instanceof ClientLeft) return
-  const { lingerTimeoutMs, pingIntervalMs } = limits
-  if (response.headersSent) {
+  const { requestId, caller, stream } = state
+  if (response.headersSent && stream === undefined) {
     response.destroy()
     return
   }
-  const { requestId, caller } = state
-  const closes = !request.complete || state.refusal !== undefined || closing(request)
-  if (closes) response.setHeader('connection', 'close')
-  const requestRead = request.complete ? undefined : readRest(request, lingerTimeoutMs)
   const errorAnswer = errorAnswerAt(pathOf(request))
   const refused = toGatewayError(thrown)
   onRefused(refused, { request, requestId, caller })
   const error = errorAnswer(refused, { request, requestId })
-  await send(response, error, state, { pingIntervalMs, requestRead })
+  if (response.headersSent) {
+    state.lateStatus = refused.status
+    return stream?.end(errorEvents(refused, error, stream.stream))
+  }
+  const closes = !request.complete || state.refusal !== undefined || closing(request)
+  if (closes) response.setHeader('connection', 'close')
+  const requestRead = request.complete ? undefined : readRest(request, limits.lingerTimeoutMs)
+  await send(response, error, { ...state, stream: undefined }, { streams, requestRead })
+}
+
+/** The last events of a stream that failed, in the form of its API. */
+function errorEvents(
+  error: GatewayError,
+  { json }: Answer,
+  { form: { failed } }: ResponseStream,
+): Buffer {
+  const late = { late_headers: lateErrorHeaders(error) }
+  if (failed !== undefined) return failed(error, late)
+  return Buffer.from(`event: error\ndata: ${JSON.stringify(Object.assign({}, json, late))}\n\n`)
 }
 
 /** Reads the rest: closing during an upload may discard the response before the client reads it. */

@@ -107,13 +107,12 @@ function storedStream(answer: Answer, claim: Claim, memory: MemoryHold): Answer 
   const headers = { ...answer.headers, 'content-type': eventsType }
   return {
     ...answer,
-    events: async (sink) => {
+    events: async (sink, isLate) => {
       const limits = { cacheBytesMax: claim.bytesMax, estimateBytesMax: 0, memory }
       const copy = copyEvents(sink, limits)
       try {
-        const last = await answer.events!(copy.sink)
-        if (answer.brokenOff?.() === true) await claim.free()
-        else if (!copy.complete()) await claim.lose()
+        const last = await answer.events!(copy.sink, isLate)
+        if (!copy.complete()) await claim.lose()
         else await claim.store(storedOf({ ...answer, headers }, [copy.events(), last ?? '']))
         return last
       } catch (error) {

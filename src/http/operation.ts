@@ -18,6 +18,7 @@ import type { Trace } from '../core/trace.ts'
 import { nearName } from '../core/words/near-name.ts'
 import type { Answer } from './answer.ts'
 import type { ClientAddress } from './client-address.ts'
+import type { ResponseStream } from './response-stream.ts'
 
 type Parameters<
   Id extends OperationId,
@@ -66,6 +67,8 @@ export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   trace?: Trace | undefined
   /** The claim of the call's idempotency key (`idempotent.ts`). */
   claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
+  /** Set if the request streams its answer. */
+  stream?: ResponseStream
   request: IncomingMessage
   /** The response, for a handler that leaves it to another server. */
   response: ServerResponse

@@ -35,7 +35,7 @@ type Options = {
 }
 export type PostLimits = {
   batchCallsConcurrentMax: number
-  toolStreamAfterMs: number
+  streamAfterMs: number
   toolCallsPerKeyMax: number
 }
 
@@ -79,7 +79,7 @@ export function postMcp({
     const context = contextOf(call, 'mcp')
     const acceptsEvents = accepts(headers.accept, 'text/event-stream')
     const response = openResponse({ acceptsEvents, isBatch })
-    const slow = setTimeout(response.stream, limits.toolStreamAfterMs)
+    const slow = setTimeout(response.stream, limits.streamAfterMs)
     const client = era.clientOf(call)
     answerAll(messages, { ...parts, era, client, context, response, concurrency })
       .finally(() => clearTimeout(slow))

@@ -23,6 +23,11 @@ export const bounds = {
   requestIdleTimeoutMs: 30_000,
   /** How long a peer may pause before it is disconnected for its memory: enough to retransmit a lost packet. */
   slowPeerGraceMs: 2000,
+  /**
+   * The head of a stream is sent, and the answer of a tool becomes a stream, after this time: proxies and clients
+   * cut connections without data. Until then an error has a status.
+   */
+  streamAfterMs: 5000,
   /** The memory of all processes for large pictures. */
   pictureBytesMax: pictureBytesDefault(),
 
@@ -132,8 +137,6 @@ export const bounds = {
 
   /** Concurrent calls of one batch, which must not occupy all connections to a provider. */
   batchCallsConcurrentMax: 8,
-  /** An answer becomes an event stream after this time: proxies and clients cut connections without data. */
-  toolStreamAfterMs: 5000,
   /** Queued and running calls, each of which holds its arguments in memory. */
   toolCallsPerKeyMax: 1000,
   /** Clients reset their timeout at each progress notification; the shortest timeout is about ten seconds. */

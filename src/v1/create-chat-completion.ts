@@ -1,9 +1,9 @@
 import { schemaChecks } from '../../generated/checks.js'
 import type { components } from '../../generated/types.ts'
 import type { CallContext } from '../core/caller.ts'
-import type { ChatRequest } from '../core/chat/chat.ts'
+import type { ChatRequest, EventSink } from '../core/chat/chat.ts'
 import { chatInputs, pictureInputs, readChat } from '../core/chat/read-chat.ts'
-import type { StreamedChat, StreamOutcome } from '../core/chat/stream.ts'
+import type { StreamedChat } from '../core/chat/stream.ts'
 import { withName } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { Picture } from '../core/image/image.ts'
@@ -11,7 +11,6 @@ import { noUsage, type Usage } from '../core/money/price.ts'
 import type { Receipt } from '../core/receipt.ts'
 import type { Answer } from '../http/answer.ts'
 import { assertValid } from '../http/check-error.ts'
-import { errorBody } from '../http/error-answer.ts'
 import { contextOf, type Operation, type OperationCall } from '../http/operation.ts'
 import { costFields, receiptHeaders } from '../http/receipt-headers.ts'
 
@@ -29,7 +28,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
     if (request.stream === true) {
       const streamed = await gateway.chatStream(chat, context)
       const headers = receiptHeaders(streamed.receipt)
-      return { status: 200, headers, ...streamChat(streamed, request, context.requestId) }
+      return { status: 200, headers, events: chatEvents(streamed, request) }
     }
     const { result, usage = noUsage, receipt } = await gateway.chat(chat, context)
     const json = withReceipt(result.text, usage, receipt)
@@ -62,36 +61,53 @@ function withReceipt(completion: string, usage: Usage, receipt: Receipt): string
 const doneEvent = 'data: [DONE]\n\n'
 
 /** Writes a stream's chunks to the sink, and returns the last events. */
-function streamChat(
+function chatEvents(
   { pipe }: StreamedChat,
-  request: ChatRequest,
-  requestId: string,
-): Required<Pick<Answer, 'events' | 'brokenOff'>> {
-  let outcome: StreamOutcome | undefined
-  return {
-    events: async (sink) => {
-      outcome = await pipe(sink)
-      return Buffer.from(lastEvents(outcome, request, requestId))
-    },
-    brokenOff: () => outcome?.error !== undefined,
+  { stream_options: options }: ChatRequest,
+): NonNullable<Answer['events']> {
+  const wantsUsage = options?.include_usage === true
+  return async (sink, isLate) => {
+    const ending = isLate && !wantsUsage ? holdEnd(sink) : undefined
+    const outcome = await pipe(ending?.sink ?? sink)
+    if (outcome.error !== undefined) throw outcome.error
+    const { identity, usage, receipt } = outcome
+    const late = isLate ? { late_headers: receiptHeaders(receipt) } : {}
+    if (!wantsUsage) return Buffer.from((ending?.endWith(late) ?? '') + doneEvent)
+    const chunk: Schemas['ChatCompletionChunk'] = {
+      ...identity,
+      object: 'chat.completion.chunk',
+      choices: [],
+      usage: chatUsage(usage, receipt),
+      ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
+      ...late,
+    }
+    return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n${doneEvent}`)
   }
 }
 
-/** The usage chunk if requested, then `[DONE]`; after a failure an error event instead. */
-function lastEvents(outcome: StreamOutcome, request: ChatRequest, requestId: string): string {
-  if (outcome.error !== undefined) {
-    return `event: error\ndata: ${JSON.stringify(errorBody(outcome.error, requestId))}\n\n`
+const nothing = Buffer.alloc(0)
+
+/** A sink that holds back the last chunk, for more members: OpenAI has no chunk after the finish reason. */
+function holdEnd(sink: EventSink) {
+  let held: Buffer = nothing
+  return {
+    sink: {
+      onDrain: sink.onDrain,
+      write: (events: Buffer): boolean => {
+        const before = held
+        const isEnd = /"finish_reason": ?"/.test(events.toString('latin1'))
+        held = isEnd ? events : nothing
+        const written = isEnd ? before : Buffer.concat([before, events])
+        return written.length === 0 || sink.write(written)
+      },
+    },
+    endWith: (members: object): string => {
+      const text = held.toString()
+      const at = text.lastIndexOf('}')
+      const more = JSON.stringify(members).slice(1)
+      return at < 0 ? text : `${text.slice(0, at)},${more}${text.slice(at + 1)}`
+    },
   }
-  if (request.stream_options?.include_usage !== true) return doneEvent
-  const { identity, usage, receipt } = outcome
-  const chunk: Schemas['ChatCompletionChunk'] = {
-    ...identity,
-    object: 'chat.completion.chunk',
-    choices: [],
-    usage: chatUsage(usage, receipt),
-    ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
-  }
-  return `data: ${JSON.stringify(chunk)}\n\n${doneEvent}`
 }
 
 /** The usage of an answer in OpenAI's form, with the cost fields. */
@@ -153,18 +169,22 @@ async function pictureAnswer(
   }
   const chunk = JSON.stringify({ ...identity, object: 'chat.completion.chunk' }).slice(0, -1)
   const open = `data: ${chunk},"choices":[{"index":0,"delta":`
-  const close = (finish: string) => `,"logprobs":null,"finish_reason":${finish}}]}\n\n`
-  const wantsUsage = options?.include_usage === true
+  const close = (finish: string) => `,"logprobs":null,"finish_reason":${finish}}]`
   const pieces = [
-    `${open}{"role":"assistant","content":"","refusal":null}${close('null')}`,
+    `${open}{"role":"assistant","content":"","refusal":null}${close('null')}}\n\n`,
     `${open}{${content},"images":[`,
     ...images,
-    `]}${close('null')}${open}{}${close('"stop"')}`,
-    ...(wantsUsage ? [`data: ${chunk},"choices":[],"usage":${usageJson}${warningsJson}}\n\n`] : []),
+    `]}${close('null')}}\n\n`,
   ]
-  const events: NonNullable<Answer['events']> = async (sink) => {
+  const events: NonNullable<Answer['events']> = async (sink, isLate) => {
     for (const piece of pieces) sink.write(typeof piece === 'string' ? Buffer.from(piece) : piece)
-    return Buffer.from(doneEvent)
+    const late = isLate ? `,"late_headers":${JSON.stringify(headers)}` : ''
+    const stop = `${open}{}${close('"stop"')}`
+    const end =
+      options?.include_usage === true
+        ? `${stop}}\n\ndata: ${chunk},"choices":[],"usage":${usageJson}${warningsJson}${late}}\n\n`
+        : `${stop}${late}}\n\n`
+    return Buffer.from(end + doneEvent)
   }
   return { status: 200, headers, events }
 }

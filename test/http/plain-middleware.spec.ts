@@ -15,6 +15,7 @@ import {
   loadContract,
   type Operations,
 } from '../../src/http/contract-router.ts'
+import { createResponseStreams } from '../../src/http/response-stream.ts'
 import { createHttpServer, type GatewayServer } from '../../src/http/server.ts'
 import { until } from '../support/until.ts'
 
@@ -36,6 +37,10 @@ describe('a handler outside the contract', () => {
   const router = new Router<ExchangeState>({ sensitive: true })
 
   before(async () => {
+    const streams = createResponseStreams({
+      limits: { streamAfterMs: 5000, pingIntervalMs: 1000 },
+      monotonic: Date.now,
+    })
     const contract = createContractRouter(await loadContract(), {
       inForce: () => ({ operations: unusedOperations(), ...createReferenceCount() }),
       forms: {},
@@ -49,6 +54,7 @@ describe('a handler outside the contract', () => {
       actFor: notCalled,
       claimKey: notCalled,
       countRefused: (thrown) => Promise.resolve(thrown),
+      streams,
       limits: {
         requestBytesMax: 1000,
         requestIdleTimeoutMs: 1000,
@@ -57,11 +63,11 @@ describe('a handler outside the contract', () => {
     server = createHttpServer({
       contract,
       router,
+      streams,
       limits: {
         ...loadConfig({}).config.limits,
         concurrentRequestsMax: 2,
         lingerTimeoutMs: 10,
-        pingIntervalMs: 1000,
         requestTimeoutMs: 5000,
         drainNoticeMs: 0,
         drainTimeoutMs: 100,

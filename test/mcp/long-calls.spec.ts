@@ -30,7 +30,7 @@ describe('a long tool call', () => {
   before(async () => {
     own = await startOwnEndpoint({
       limits: { ping_interval_ms: 100 },
-      bounds: { toolStreamAfterMs: 150, toolProgressIntervalMs: 100 },
+      bounds: { streamAfterMs: 150, toolProgressIntervalMs: 100 },
     })
     ;({ gateway, upstream } = own)
     client = await connectClient(gateway)

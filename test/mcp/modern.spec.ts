@@ -26,7 +26,7 @@ describe('revision 2026-07-28 of /mcp', () => {
   before(async () => {
     shared = await startOwnEndpoint({
       limits: { event_streams_per_account_max: 2 },
-      bounds: { toolProgressIntervalMs: 100, toolStreamAfterMs: 150 },
+      bounds: { toolProgressIntervalMs: 100, streamAfterMs: 150 },
     })
   })
   beforeEach(async () => {

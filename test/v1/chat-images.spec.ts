@@ -58,6 +58,33 @@ describe('a chat with an image model', () => {
     })
   }
 
+  for (const usage of [true, false]) {
+    it(`keeps a stream open while the picture is made, ${usage ? 'with' : 'without'} its cost`, async () => {
+      const quick = await startImageVendors({
+        vendors: ['google'],
+        limits: { ping_interval_ms: 100 },
+        bounds: { streamAfterMs: 40 },
+      })
+      quick.doubles.google.delayBy(() => 300)
+      const options = usage ? { stream_options: { include_usage: true } } : {}
+      const body = { model, messages: [user('A kite')], stream: true, ...options }
+      const answer = await received(await quick.post(chat, body))
+      expect(answerComplaints('createChatCompletion', answer)).to.deep.equal([])
+      expect(answer.text).to.match(/^: ping\n\n: ping\n\n/)
+      expect(answer.headers.get('x-gateway-cost-usd')).to.equal(null)
+      const last = readChunks(answer.text).at(-1)
+      expect(last?.usage?.cost).to.equal(usage ? 0.13583 : undefined)
+      expect(last).to.have.property('late_headers').that.includes({
+        'x-gateway-provider': 'google',
+        'x-gateway-cost-usd': '0.13583',
+      })
+      quick.doubles.google.play({ status: 400, body: { error: { message: 'No.' } }, delayMs: 100 })
+      const failed = await (await quick.post(chat, body)).text()
+      expect(failed).to.match(/^: ping\n\n(?:: ping\n\n)?event: error\ndata: \{"error":.*\}\n\n$/)
+      await quick.stop()
+    })
+  }
+
   it("can be streamed by OpenAI's client", async () => {
     const client = openAiClient(vendors.gateway, vendors.gateway.liveKey)
     const messages = [{ role: 'user' as const, content: 'A kite' }]

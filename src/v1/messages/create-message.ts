@@ -11,7 +11,6 @@ import { withNames, type Model } from '../../core/model.ts'
 import { noUsage, type Usage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { Answer } from '../../http/answer.ts'
-import { messageErrorBody } from '../../http/error-answer.ts'
 import { contextOf, type Operation, type OperationCall } from '../../http/operation.ts'
 import { costFields, countHeaders, receiptHeaders } from '../../http/receipt-headers.ts'
 import {
@@ -42,6 +41,7 @@ export function createMessage(options: MessageOptions): Operation<'createMessage
       callId: (index) => `toolu_${requestId.slice(4)}_${index}`,
     })
     const replying = { requestId, writer, nameOf, explain }
+    if (call.stream !== undefined) call.stream.form = { headers: idHeader(requestId), ping }
     try {
       if (request.stream === true) {
         return streamed(await gateway.chatStream(read, context), request, replying)
@@ -141,14 +141,12 @@ function streamed(
   request: ChatRequest,
   { requestId, writer, nameOf, explain }: Replying,
 ): Answer {
-  let outcome: StreamOutcome | undefined
   const estimated = { ...noUsage, inputTokens: estimateInput(request), outputTokens: 1 }
   return {
     status: 200,
     headers: headersOf(requestId, begun),
-    ping: () => Buffer.from(eventText({ type: 'ping' })),
-    events: async (sink) => {
-      // Sent first, before any ping; the last event but one has the usage that the vendor counted.
+    events: async (sink, isLate) => {
+      // The last event but one has the usage that the vendor counted.
       const message: Schemas['Message'] = {
         ...identityOf(requestId, begun),
         content: [],
@@ -158,13 +156,10 @@ function streamed(
         usage: tokenCounts(native?.usage ?? estimated),
       }
       sink.write(Buffer.from(eventText({ type: 'message_start', message })))
-      outcome = await pipe(
+      const outcome = await pipe(
         native === undefined ? translatingSink(sink, (chunk) => textOf(writer.read(chunk))) : sink,
       )
-      if (outcome.error !== undefined) {
-        const body = messageErrorBody(explain(outcome.error), requestId)
-        return Buffer.from(`event: error\ndata: ${JSON.stringify(body)}\n\n`)
-      }
+      if (outcome.error !== undefined) throw explain(outcome.error)
       const { usage, receipt } = outcome
       const { events, ...end } = streamEnd(outcome, writer)
       const last: MessageEvent = {
@@ -172,12 +167,14 @@ function streamed(
         ...end,
         usage: messageUsage(usage, receipt),
         ...warningsOf(receipt, nameOf),
+        ...(isLate && { late_headers: receiptHeaders(receipt) }),
       }
       return Buffer.from(textOf([...events, last, { type: 'message_stop' }]))
     },
-    brokenOff: () => outcome?.error !== undefined,
   }
 }
+
+const ping = () => Buffer.from(eventText({ type: 'ping' }))
 
 /** The last blocks of a stream, and why it ended. */
 function streamEnd({ native }: StreamOutcome & { error?: never }, writer: MessageWriter) {
@@ -194,8 +191,10 @@ function identityOf(requestId: string, { model }: Receipt) {
   return { id, type: 'message', role: 'assistant', model: model.row.id } as const
 }
 
+const idHeader = (requestId: string) => ({ 'request-id': requestId })
+
 function headersOf(requestId: string, receipt: Receipt): Record<string, string> {
-  return { 'request-id': requestId, ...receiptHeaders(receipt) }
+  return { ...idHeader(requestId), ...receiptHeaders(receipt) }
 }
 
 function warningsOf(

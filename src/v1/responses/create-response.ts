@@ -4,7 +4,7 @@ import type { ChatResult, EventSink } from '../../core/chat/chat.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
 import { restoreBase64 } from '../../core/chat/read-chat.ts'
 import type { StreamedChat } from '../../core/chat/stream.ts'
-import { GatewayError, withName } from '../../core/error.ts'
+import { withName } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import { withNames, type FoundModels } from '../../core/model.ts'
 import { noUsage } from '../../core/money/price.ts'
@@ -13,6 +13,7 @@ import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import type { Answer } from '../../http/answer.ts'
 import { contextOf, type Operation, type OperationCall } from '../../http/operation.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
+import type { ResponseStream } from '../../http/response-stream.ts'
 import { inBackground, type OnStart } from './background.ts'
 import type { History } from './history.ts'
 import { hostedImages, type Followed, type Following } from './hosted-images.ts'
@@ -67,6 +68,7 @@ export async function answer(call: Call, options: Options, onBegun?: OnStart): P
       }),
   }
   let following: Following | undefined
+  const events = responseEvents(call.stream, () => begin(models[0].model?.row.id ?? body.model))
   try {
     const images = await hostedImages(
       tools.images(),
@@ -82,7 +84,7 @@ export async function answer(call: Call, options: Options, onBegun?: OnStart): P
     const answering = { ...replying, following }
     if (read.request.stream !== true)
       return await whole(await gateway.chat(read, context), answering)
-    return streamed(await gateway.chatStream(read, context), answering)
+    return streamed(await gateway.chatStream(read, context), events, answering)
   } catch (thrown) {
     following?.close()
     throw withName(thrown, nameOf)
@@ -133,13 +135,11 @@ function renamed(receipt: Receipt, nameOf: Replying['nameOf']): Receipt {
   return warnings.length === 0 ? receipt : { ...receipt, warnings: withNames(warnings, nameOf) }
 }
 
-/** Translates a stream to the events of a response. */
-function streamed(
-  first: StreamedChat,
-  { nameOf, models, gateway, following, store, begin, output, clock }: Replying,
-): Answer {
-  const { receipt } = first
-  let isBroken = false
+type ResponseEvents = ReturnType<typeof responseEvents>
+
+/** Numbers the events of a response; `expected` is the response that its stream begins with if the model is silent. */
+function responseEvents(stream: ResponseStream | undefined, expected: () => ModelResponse) {
+  let begun: ModelResponse | undefined
   let written = ''
   let number = 0
   const write: Emit = (type, members) => {
@@ -149,58 +149,78 @@ function streamed(
     const head = `{"type":"${type}","sequence_number":${number++}`
     written += `event: ${type}\ndata: ${head}${comma}${rest}\n\n`
   }
-  const taken = (): string => {
+  /** Writes the first events, unless they have been written. */
+  const begin = (response: ModelResponse): void => {
+    const isFirst = begun === undefined
+    begun = response
+    if (!isFirst) return
+    write('response.created', { response })
+    write('response.in_progress', { response })
+  }
+  const take = (): string => {
     const text = written
     written = ''
     return text
   }
+  if (stream !== undefined)
+    stream.form = {
+      // OpenAI's clients expect `response.created` first. They know `keepalive`; Codex counts no comments.
+      ping: () => {
+        if (begun === undefined) begin(expected())
+        else write('keepalive', {})
+        return Buffer.from(take())
+      },
+      failed: (error, late) => {
+        const response = begun ?? expected()
+        const failure = failureForm(error)
+        // Some clients read only the first event, and Codex only the second.
+        write('error', { ...failure, param: null, ...late })
+        write('response.failed', { response: { ...response, status: 'failed', error: failure } })
+        return Buffer.from(take())
+      },
+    }
+  return { begin, write, take, next: () => number++ }
+}
+
+/** Translates a stream to the events of a response. */
+function streamed(
+  first: StreamedChat,
+  events: ResponseEvents,
+  { nameOf, models, gateway, following, store, begin, output, clock }: Replying,
+): Answer {
+  const { receipt } = first
+  const { write, take } = events
   return {
     status: 200,
     headers: receiptHeaders(receipt),
-    brokenOff: () => isBroken,
-    // OpenAI's clients know the event, and Codex counts no comments.
-    ping: () => {
-      write('keepalive', {})
-      return Buffer.from(taken())
-    },
-    events: async (sink) => {
+    events: async (sink, isLate) => {
       const response = begin(receipt)
-      write('response.created', { response })
-      write('response.in_progress', { response })
-      sink.write(Buffer.from(taken()))
+      events.begin(response)
+      sink.write(Buffer.from(take()))
       const answer = output(write)
-      const flush = () => sink.write(Buffer.from(taken()))
+      const flush = () => sink.write(Buffer.from(take()))
       const reading =
         first.native === undefined
           ? translatingSink(sink, (chunk) => {
               answer.read(chunk)
-              return taken()
+              return take()
             })
-          : numberingSink(sink, () => number++)
-      const outcome = await streamedAnswer(first, reading, {
-        answer,
-        models,
-        gateway,
-        following,
-        flush,
-      })
+          : numberingSink(sink, events.next)
+      const streaming = { answer, models, gateway, following, flush }
+      const { receipt: own, ...used } = await streamedAnswer(first, reading, streaming).catch(
+        (thrown: unknown) => {
+          throw withName(thrown, nameOf)
+        },
+      )
       const completedAt = Math.floor(clock() / 1000)
-      if (!(outcome instanceof GatewayError)) {
-        const { receipt: own, ...used } = outcome
-        const end = { completedAt, receipt: renamed(own, nameOf), ...used }
-        // Clients continue a conversation as soon as they have the last event.
-        const whole = await store(endResponse(response, end))
-        write(whole.status === 'completed' ? 'response.completed' : 'response.incomplete', {
-          response: whole,
-        })
-      } else {
-        isBroken = true
-        const error = failureForm(outcome.named(nameOf))
-        // Some clients read only the first event, and Codex only the second.
-        write('error', { ...error, param: null })
-        write('response.failed', { response: { ...response, status: 'failed', error } })
-      }
-      return Buffer.from(taken())
+      const end = { completedAt, receipt: renamed(own, nameOf), ...used }
+      // Clients continue a conversation as soon as they have the last event.
+      const whole = await store(endResponse(response, end))
+      write(whole.status === 'completed' ? 'response.completed' : 'response.incomplete', {
+        response: whole,
+        ...(isLate && { late_headers: receiptHeaders(own) }),
+      })
+      return Buffer.from(take())
     },
   }
 }
@@ -221,12 +241,12 @@ type Streaming = Pick<Replying, 'gateway' | 'following' | 'models'> & {
   flush: () => void
 }
 
-/** Reads all answers of the model to the output, and ends it; a failure becomes the result. */
+/** Reads all answers of the model to the output, and ends it. Throws a GatewayError. */
 async function streamedAnswer(
   first: StreamedChat,
   sink: EventSink,
   { answer, models, gateway, following, flush }: Streaming,
-): Promise<(Followed & { ended: Ended }) | GatewayError> {
+): Promise<Followed & { ended: Ended }> {
   const read = async ({ pipe }: StreamedChat) => {
     const outcome = await pipe(sink)
     if (outcome.error !== undefined) throw outcome.error
@@ -246,9 +266,6 @@ async function streamedAnswer(
       flush,
     })
     return { ...followed, ended: answer.end() }
-  } catch (thrown) {
-    if (thrown instanceof GatewayError) return thrown
-    throw thrown
   } finally {
     following.close()
   }

@@ -144,6 +144,17 @@ export type ErrorBody = {
 
 export type ErrorResponse = {
     error: ErrorBody;
+    late_headers?: LateHeaders;
+};
+
+/**
+ * Headers that were not known when the head of a stream was sent, such as `x-gateway-provider` and
+ * `x-gateway-cost-usd`, by name. Only in the last event of a stream whose provider was silent for
+ * more than 5 seconds, and in its error event.
+ *
+ */
+export type LateHeaders = {
+    [key: string]: string;
 };
 
 /**
@@ -3219,6 +3230,7 @@ export type ChatCompletionChunk = {
     choices: Array<ChatChunkChoice>;
     usage?: ChatUsage | null;
     warnings?: Array<Warning>;
+    late_headers?: LateHeaders;
 };
 
 export type MessageTextBlock = {
@@ -3705,6 +3717,7 @@ export type MessageDeltaEvent = {
     context_management?: MessageContextManagement;
     usage: MessageUsage;
     warnings?: Array<Warning>;
+    late_headers?: LateHeaders;
 };
 
 export type MessageStopEvent = {
@@ -3752,6 +3765,7 @@ export type MessageErrorResponse = {
      * The `x-request-id` of the response. Pass it to `GET /api/requests/{id}`.
      */
     request_id: string;
+    late_headers?: LateHeaders;
 };
 
 /**
@@ -4896,6 +4910,7 @@ export type ResponseEvent = {
      * 0 for the first event, one more for each next event.
      */
     sequence_number: number;
+    late_headers?: LateHeaders;
     [key: string]: unknown;
 };
 
