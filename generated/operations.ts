@@ -2044,6 +2044,7 @@ export const bodyMembers = {
   ],
   "updateAccount": [
     "name",
+    "keeps_prompts",
     "limits",
     "budget"
   ],

@@ -742,8 +742,8 @@ export interface paths {
         head?: never;
         /**
          * Update an account
-         * @description Members that are omitted keep their values. Administrators of the account can change its
-         *     name; only operators of the gateway can change its limits and budget.
+         * @description Members that are omitted keep their values. Administrators of the account can change its name
+         *     and whether it keeps prompts; only operators of the gateway can change its limits and budget.
          */
         patch: operations["updateAccount"];
         trace?: never;
@@ -1979,6 +1979,7 @@ export interface components {
              *     gateway.
              */
             is_operator: boolean;
+            keeps_prompts: components["schemas"]["KeepsPrompts"];
             limits: components["schemas"]["Limits"];
             budget: components["schemas"]["NullableBudgetState"];
             /**
@@ -2014,8 +2015,14 @@ export interface components {
             limits?: components["schemas"]["NewLimits"];
             budget?: components["schemas"]["NewNullableBudget"];
         };
+        /**
+         * @description Whether image jobs keep their prompts, which every member and every key of the account can
+         *     then read as long as the job is stored. False for a new account.
+         */
+        KeepsPrompts: boolean;
         AccountChange: {
             name?: components["schemas"]["DisplayName"];
+            keeps_prompts?: components["schemas"]["KeepsPrompts"];
             limits?: components["schemas"]["NewLimits"];
             budget?: components["schemas"]["NewNullableBudget"];
         };
@@ -10850,6 +10857,7 @@ export interface operations {
                      *           "name": "Harbour office",
                      *           "created_at": "2026-11-22T12:00:00.000Z",
                      *           "is_operator": false,
+                     *           "keeps_prompts": false,
                      *           "limits": {
                      *             "requests_per_minute": 600,
                      *             "tokens_per_minute": null,
@@ -10942,6 +10950,7 @@ export interface operations {
                      *       "name": "Harbour office",
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "is_operator": false,
+                     *       "keeps_prompts": false,
                      *       "limits": {
                      *         "requests_per_minute": 600,
                      *         "tokens_per_minute": null,
@@ -11027,6 +11036,7 @@ export interface operations {
                      *       "name": "Harbour office",
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "is_operator": false,
+                     *       "keeps_prompts": false,
                      *       "limits": {
                      *         "requests_per_minute": 600,
                      *         "tokens_per_minute": null,
@@ -11126,6 +11136,7 @@ export interface operations {
                      *       "name": "Harbour office",
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "is_operator": false,
+                     *       "keeps_prompts": false,
                      *       "limits": {
                      *         "requests_per_minute": 600,
                      *         "tokens_per_minute": null,

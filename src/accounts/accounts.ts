@@ -19,6 +19,8 @@ type Account = Schemas['Account']
 
 type Options = ChangeParts
 
+const newAccount = { keeps_prompts: 0, ...noAllowance }
+
 export type Accounts = ReturnType<typeof createAccounts>
 
 export function createAccounts(options: Options) {
@@ -44,7 +46,7 @@ export function createAccounts(options: Options) {
           .executeTakeFirst()
         if (existing !== undefined) return { id: existing.id, created: false }
         const id = newId('acc')
-        const row = { id, name: 'default', created_at: clock(), is_operator: 1, ...noAllowance }
+        const row = { id, name: 'default', created_at: clock(), is_operator: 1, ...newAccount }
         await transaction.insertInto('accounts').values(row).execute()
         return { id, created: true }
       }),
@@ -74,7 +76,7 @@ export function createAccounts(options: Options) {
     /** Throws `insufficient_scope` unless the caller is an operator. */
     create: async (by: Administrator, account: Schemas['NewAccount']) => {
       const id = newId('acc')
-      const none = { created_at: clock(), is_operator: 0, ...noAllowance }
+      const none = { created_at: clock(), is_operator: 0, ...newAccount }
       const row = { id, name: account.name, ...none, ...allowanceColumns(account) }
       await db.transaction().execute(async (transaction) => {
         await transaction.insertInto('accounts').values(row).execute()
@@ -133,13 +135,17 @@ function update(
   { id, change }: { id: string; change: Schemas['AccountChange'] },
 ): Promise<AccountsTable> {
   assertTheirs(by, id)
-  const { name } = change
+  const { name, keeps_prompts: keepsPrompts } = change
   const reserved = (['limits', 'budget'] as const).find((member) => change[member] !== undefined)
   if (reserved !== undefined && !by.isOperator) {
     const text = `Only operators of the gateway may change '${reserved}' of an account. Ask an operator, or use an admin key of the first account.`
     throw new GatewayError('insufficient_scope', text, { param: reserved })
   }
-  const columns = { ...(name === undefined ? {} : { name }), ...allowanceColumns(change) }
+  const columns = {
+    ...(name === undefined ? {} : { name }),
+    ...(keepsPrompts === undefined ? {} : { keeps_prompts: Number(keepsPrompts) }),
+    ...allowanceColumns(change),
+  }
   return store.db.transaction().execute(async (transaction) => {
     const row = await find(transaction, id)
     const changed = { ...row, ...columns }
@@ -165,7 +171,12 @@ function accountForm(row: AccountsTable, budget: Account['budget']): Account {
 
 function settingsOf(
   row: AccountsTable,
-): Pick<Account, 'name' | 'limits'> & { budget: BudgetForm | null } {
+): Pick<Account, 'name' | 'keeps_prompts' | 'limits'> & { budget: BudgetForm | null } {
   const { limits, budget } = allowanceOf(row)
-  return { name: row.name, limits: limitsForm(limits), budget: budgetForm(budget) }
+  return {
+    name: row.name,
+    keeps_prompts: row.keeps_prompts === 1,
+    limits: limitsForm(limits),
+    budget: budgetForm(budget),
+  }
 }

@@ -145,6 +145,7 @@ function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
     scopes,
     allowances: [allowanceOf(account), allowanceOf(key)],
     isOperator: account.is_operator === 1,
+    ...(account.keeps_prompts === 1 ? { keepsPrompts: true as const } : {}),
     ...(key.bound_to === null ? {} : { boundTo: key.bound_to }),
     ...(creatorId !== null && administers(scopes) ? { creatorId } : {}),
   }

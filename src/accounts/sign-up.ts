@@ -163,7 +163,7 @@ async function signUp(
     const now = clock()
     const personId = await insertPerson(transaction, { email, name, hash, now })
     const account = { id: newId('acc'), name: name.trim(), created_at: now, is_operator: 0 }
-    const row = { ...account, ...noAllowance }
+    const row = { ...account, keeps_prompts: 0, ...noAllowance }
     await transaction.insertInto('accounts').values(row).execute()
     await addMember(transaction, { accountId: row.id, personId, role: 'owner', now })
     const act = { account_id: row.id, action: 'person.sign_up', target: personId } as const

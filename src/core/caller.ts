@@ -52,6 +52,8 @@ export type Caller = {
   allowances: readonly [account: Allowance, key: Allowance]
   /** Whether the caller belongs to the first account, which operates the gateway. */
   isOperator: boolean
+  /** Whether the account keeps the prompts of its image jobs. */
+  keepsPrompts?: true
   /** The API key of an OAuth connection, or the session of a session key, with which access ends. */
   boundTo?: string
   /** The person who created an administrative key; the key has at most their current permissions. */

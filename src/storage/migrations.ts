@@ -1,10 +1,10 @@
 import { sql, type Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { gatewayCommand } from '../core/words/remedies.ts'
-import { accountTables } from './migrations/account-tables.ts'
+import { accountTables, keptPrompts } from './migrations/account-tables.ts'
 import { countingBudgets } from './migrations/budgets.ts'
 import { callTables } from './migrations/call-tables.ts'
-import { creating, type Table } from './migrations/columns.ts'
+import { columnSql, creating, type Table } from './migrations/columns.ts'
 import { pictureTables } from './migrations/picture-files.ts'
 import { addingHours } from './migrations/usage-hours.ts'
 import { timeDiffersFromId } from './request-place.ts'
@@ -23,6 +23,10 @@ const firstSchema = '0029_version_0_1'
 export const migrations: Record<string, Change> = {
   [firstSchema]: createTables,
   '0031_picture_files': creatingAll(pictureTables),
+  '0033_kept_prompts': async (db, dialect) => {
+    const column = columnSql(dialect, 'keeps_prompts', keptPrompts.keeps_prompts)
+    await sql.raw(`alter table accounts add column ${column}`).execute(db)
+  },
 }
 
 function creatingAll(tables: Readonly<Record<string, Table>>): Change {

@@ -1,4 +1,4 @@
-import { accountTables, type allowanceColumns } from './migrations/account-tables.ts'
+import { accountTables, keptPrompts, type allowanceColumns } from './migrations/account-tables.ts'
 import { callTables } from './migrations/call-tables.ts'
 import type { Column, Row, Table } from './migrations/columns.ts'
 import { pictureTables } from './migrations/picture-files.ts'
@@ -8,7 +8,15 @@ import { pictureTables } from './migrations/picture-files.ts'
  * and how long rows are kept. An export has their order: a row follows the rows that it refers to, and budget
  * windows follow the rows that triggers would add to them.
  */
-export const tables = { ...accountTables, ...callTables, ...pictureTables }
+export const tables = {
+  ...accountTables,
+  accounts: {
+    ...accountTables.accounts,
+    columns: { ...accountTables.accounts.columns, ...keptPrompts },
+  },
+  ...callTables,
+  ...pictureTables,
+}
 
 /** The rows of all tables. */
 export type Tables = {

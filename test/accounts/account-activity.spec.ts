@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { components } from '../../generated/types.ts'
+import { expectError } from '../support/expect-error.ts'
 import { forEachStore } from '../support/each-store.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { usageRow } from '../support/usage-row.ts'
@@ -82,5 +83,39 @@ forEachStore('accounts with their activity', () => {
     const key = await gateway.createKey('live', { accountId: harbour, scopes: ['admin'] })
     const answer = await gateway.fetch('/api/accounts?search=boats&include_activity=true', { key })
     expect(((await answer.json()) as { data: unknown[] }).data).to.deep.equal([])
+  })
+
+  it('keep prompts of image jobs once an administrator says so, with an audit event', async () => {
+    const admin = await gateway.people.signIn({ accountId: harbour, role: 'admin' })
+    const member = await gateway.people.signIn({ accountId: harbour, role: 'member' })
+    const change = (headers: Record<string, string>, body: object) =>
+      gateway.fetch(`/api/accounts/${harbour}`, {
+        method: 'PATCH',
+        key: null,
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    const stored = async () => (await list('search=harbour'))[0]!.keeps_prompts
+    expect(await stored()).to.equal(false)
+    await expectError(await change(member.headers, { keeps_prompts: true }), {
+      status: 403,
+      code: 'insufficient_scope',
+    })
+    await expectError(await change(admin.headers, { keeps_prompts: 'yes' }), {
+      status: 400,
+      code: 'invalid_value',
+      param: 'keeps_prompts',
+    })
+    expect(await stored()).to.equal(false)
+    expect((await change(admin.headers, { keeps_prompts: true })).status).to.equal(200)
+    expect(await stored()).to.equal(true)
+    const audit = await gateway.fetch('/api/audit?limit=1', { key: null, headers: admin.headers })
+    expect(await audit.json()).to.have.nested.include({
+      'data[0].action': 'account.update',
+      'data[0].before.keeps_prompts': false,
+      'data[0].after.keeps_prompts': true,
+    })
+    expect((await change(admin.headers, { keeps_prompts: false })).status).to.equal(200)
+    expect(await stored()).to.equal(false)
   })
 })

@@ -33,5 +33,5 @@ export const askedCall = { face: 'chat', modality: 'chat', model: 'm' } as const
 
 /** An account row without limits and budget. */
 export function accountRow(id: string, name = id) {
-  return { id, name, created_at: 0, is_operator: 0, ...noAllowance }
+  return { id, name, created_at: 0, is_operator: 0, keeps_prompts: 0, ...noAllowance }
 }

@@ -25,6 +25,9 @@ export const allowanceColumns = {
 const role = oneOf<'owner' | 'admin' | 'member'>()
 
 /** Accounts, people, keys and clients in version 0.1. Never change them: later migrations do. */
+/** Whether an account keeps the prompts of its image jobs: a column of `accounts` since migration 0033. */
+export const keptPrompts = { keeps_prompts: integerOrZero }
+
 export const accountTables = {
   gateway_secrets: {
     columns: { id, secret: bytes, created_at: integer },

@@ -398,8 +398,8 @@ export const retrieveAccount = <ThrowOnError extends boolean = false>(options: O
 /**
  * Update an account
  *
- * Members that are omitted keep their values. Administrators of the account can change its
- * name; only operators of the gateway can change its limits and budget.
+ * Members that are omitted keep their values. Administrators of the account can change its name
+ * and whether it keeps prompts; only operators of the gateway can change its limits and budget.
  *
  */
 export const updateAccount = <ThrowOnError extends boolean = false>(options: Options<UpdateAccountData, ThrowOnError>): RequestResult<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError> => (options.client ?? client).patch<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError>({

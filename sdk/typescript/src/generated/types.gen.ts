@@ -325,6 +325,7 @@ export type Account = {
      *
      */
     is_operator: boolean;
+    keeps_prompts: KeepsPrompts;
     limits: Limits;
     budget: NullableBudgetState;
     /**
@@ -372,8 +373,16 @@ export type NewAccount = {
     budget?: NewNullableBudget;
 };
 
+/**
+ * Whether image jobs keep their prompts, which every member and every key of the account can
+ * then read as long as the job is stored. False for a new account.
+ *
+ */
+export type KeepsPrompts = boolean;
+
 export type AccountChange = {
     name?: DisplayName;
+    keeps_prompts?: KeepsPrompts;
     limits?: NewLimits;
     budget?: NewNullableBudget;
 };
