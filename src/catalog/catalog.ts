@@ -5,7 +5,7 @@ import { GatewayError } from '../core/error.ts'
 import { ModelNotFound } from '../core/words/model-not-found.ts'
 import type { Catalog, CatalogModel, Model } from '../core/model.ts'
 import { pricesAt, readPrices } from '../core/money/price.ts'
-import { createNames, plainName, type NamePrefixes, type Names } from './names.ts'
+import { createNames, plainName, successorOf, type NamePrefixes, type Names } from './names.ts'
 import { ownRows, type OwnEntries } from './own-rows.ts'
 import { undescribedModel } from './undescribed.ts'
 
@@ -127,7 +127,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     }
     if (clock() < endOf(model.row)) return { model, warnings: [] }
     const { successor } = model.row
-    if (successor === undefined) throw deactivated(model)
+    if (successor === undefined) throw deactivated(model.row)
     const next = find(successor)
     const reason = `${model.row.id} was deactivated; its successor answers.`
     const warning = { param: 'model', requested: name, applied: successor, reason }
@@ -153,13 +153,16 @@ export function createCatalog(options: CatalogOptions): Catalog {
   }
 }
 
-function deactivated({ row }: Model): GatewayError {
+/** The error for a model that its vendor has switched off, with the model to use instead. */
+export function deactivated(
+  row: Pick<CatalogModel, 'id' | 'deactivated_at'>,
+  param = 'model',
+): GatewayError {
   const { id, deactivated_at: date } = row
-  const message = `The model '${id}' was deactivated${date ? ` on ${date}` : ''}. Choose another model.`
-  return new GatewayError('model_deactivated', message, {
-    param: 'model',
-    progress: { model: row },
-  })
+  const next = successorOf(id)
+  const remedy = next === undefined ? 'Choose another model.' : `Its successor is '${next}'.`
+  const message = `The model '${id}' was deactivated${date ? ` on ${date}` : ''}. ${remedy}`
+  return new GatewayError('model_deactivated', message, { param, progress: { model: row } })
 }
 
 /** A model of an endpoint that accepts any model name. */

@@ -2,6 +2,7 @@ import { schemaChecks } from '../../generated/checks.js'
 import type { Model } from '../core/model.ts'
 import { readPrices } from '../core/money/price.ts'
 import { nearName } from '../core/words/near-name.ts'
+import retired from './retired.json' with { type: 'json' }
 
 /** Prefixes of model names besides the provider id, such as `qwen` for `alibaba`. */
 export type NamePrefixes = Readonly<Record<string, readonly string[]>>
@@ -135,11 +136,23 @@ function snapshotOf({ row, undescribed }: Model, upstreamModel: string, isListed
   return { row: dated, prices: readPrices(dated), undescribed }
 }
 
+/** Models by the loose key of a name that its vendor has switched off; from the pages of the vendors. */
+const successors = new Map(Object.entries(retired).map(([name, next]) => [looseKey(name), next]))
+
+/** The id of the model to use in place of one that its vendor has switched off. */
+export function successorOf(name: string): string | undefined {
+  const key = looseKey(name.trim())
+  const own = key.slice(key.lastIndexOf('/') + 1)
+  return successors.get(own) ?? successors.get(dated.exec(own)?.[1] ?? '')
+}
+
 /** Maximum difference in length of similar names; `nearName` allows as many typing errors. */
 const lettersMax = 3
 
-/** The existing name that is closest to an unknown name; undefined if no name is close. */
+/** The successor of an unknown name, or the existing name that is closest; undefined if no name is close. */
 export function nearModel(name: string, models: readonly Model[]): string | undefined {
+  const next = successorOf(name)
+  if (models.some(({ row }) => row.id === next)) return next
   const plain = name.trim().toLowerCase()
   const names = models
     .flatMap(({ row: { id, aliases = [] } }) => [id, id.slice(id.indexOf('/') + 1), ...aliases])

@@ -3,7 +3,8 @@ import { GatewayError } from '../core/error.ts'
 import { AmbiguousModel, ModelNotFound } from '../core/words/model-not-found.ts'
 import type { Catalog, FindModel, FoundModel, Model, VendorFacts } from '../core/model.ts'
 import type { FoundRoutes, Provider, Route, RouteTable, Ways } from '../core/route.ts'
-import { nearModel } from './names.ts'
+import { deactivated } from './catalog.ts'
+import { nearModel, successorOf } from './names.ts'
 import type { VendorModels } from './vendor-models.ts'
 
 type Options = {
@@ -58,7 +59,7 @@ export function createRouteTable(options: Options): RouteTable & Ways {
     if (error instanceof AmbiguousModel) return narrowed(error, (one) => usable(one, caller))
     if (!(error instanceof ModelNotFound)) return error
     const { models } = catalog.list({}, (model) => usable(model, caller))
-    return new ModelNotFound(error.modelName, nearModel(error.modelName, models), error.param!)
+    return unknownModel(error, models)
   }
   /** Repeats the look-up of an unknown name after the vendors' lists have been loaded. */
   const learned = <T>(
@@ -114,6 +115,14 @@ function createFind({ catalog, vendorModels, factsOf }: Options): FindModel {
       throw error
     }
   }
+}
+
+/** The error of an unknown name for a key that may use these models. */
+function unknownModel({ modelName, param }: ModelNotFound, models: readonly Model[]): GatewayError {
+  const near = nearModel(modelName, models)
+  return near !== undefined && near === successorOf(modelName)
+    ? deactivated({ id: modelName }, param!)
+    : new ModelNotFound(modelName, near, param!)
 }
 
 /** The error of an ambiguous name, without candidates that the key may not use. */

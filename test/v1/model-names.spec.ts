@@ -14,7 +14,10 @@ type Schemas = components['schemas']
 const lists: Record<string, object> = {
   '/openai/models': {
     object: 'list',
-    data: ['gpt-4-turbo', 'gpt-5-mini', 'both', 'dall-e-9'].map((id) => ({ id, object: 'model' })),
+    data: ['gpt-4-classic', 'gpt-5-mini', 'both', 'dall-e-9'].map((id) => ({
+      id,
+      object: 'model',
+    })),
   },
   '/anthropic/v1/models?limit=1000': { data: [{ id: 'claude-x' }], has_more: false },
   '/google/v1beta/models?pageSize=1000': { models: [{ name: 'models/gemini-flash-latest' }, {}] },
@@ -101,8 +104,8 @@ describe('the name of a model', () => {
 
   describe('that only a vendor lists', () => {
     for (const [name, id, path] of [
-      ['gpt-4-turbo', 'openai/gpt-4-turbo', '/openai/chat/completions'],
-      ['openai/GPT-4-Turbo', 'openai/gpt-4-turbo', '/openai/chat/completions'],
+      ['gpt-4-classic', 'openai/gpt-4-classic', '/openai/chat/completions'],
+      ['openai/GPT-4-Classic', 'openai/gpt-4-classic', '/openai/chat/completions'],
       ['meta-llama/llama-9', 'together/meta-llama/Llama-9', '/together/chat/completions'],
       ['openai/both', 'openai/both', '/openai/chat/completions'],
     ] as const) {
@@ -122,7 +125,7 @@ describe('the name of a model', () => {
       await Promise.all(['nobody-1', 'nobody-1', 'nobody-2'].map((name) => ask(name)))
       const paths = listed().map(({ path }) => path)
       expect(paths.sort()).to.deep.equal(Object.keys(lists).sort())
-      await ask('gpt-4-turbo')
+      await ask('gpt-4-classic')
       await ask('nobody-3')
       expect(listed()).to.have.length(4)
     })
@@ -145,9 +148,9 @@ describe('the name of a model', () => {
 
     it('is described with its owner and no price', async () => {
       const { key } = { key: gateway.liveKey }
-      const response = await gateway.fetch('/v1/models/gpt-4-turbo', { key })
+      const response = await gateway.fetch('/v1/models/gpt-4-classic', { key })
       const model = (await response.json()) as Schemas['Model']
-      expect(model).to.deep.include({ id: 'openai/gpt-4-turbo', owned_by: 'openai', pricing: {} })
+      expect(model).to.deep.include({ id: 'openai/gpt-4-classic', owned_by: 'openai', pricing: {} })
     })
 
     it('may be an image model', async () => {
@@ -159,9 +162,9 @@ describe('the name of a model', () => {
     })
 
     it('is unknown to a test key, whatever live keys have used', async () => {
-      await ask('gpt-4-turbo')
+      await ask('gpt-4-classic')
       upstream.requests.length = 0
-      await expectError(await ask('gpt-4-turbo', gateway.testKey), {
+      await expectError(await ask('gpt-4-classic', gateway.testKey), {
         status: 404,
         code: 'model_not_found',
       })
@@ -176,7 +179,7 @@ describe('the name of a model', () => {
       const askFresh = () =>
         fresh.post(
           '/v1/chat/completions',
-          { model: 'gpt-4-turbo', messages: hello },
+          { model: 'gpt-4-classic', messages: hello },
           { key: fresh.liveKey },
         )
       for (const script of [
@@ -201,7 +204,7 @@ describe('the name of a model', () => {
         bounds: { modelListTimeoutMs: 50 },
       })
       upstream.answer({ hang: true })
-      const body = { model: 'gpt-4-turbo', messages: hello }
+      const body = { model: 'gpt-4-classic', messages: hello }
       const begun = performance.now()
       const response = await hurried.post('/v1/chat/completions', body, { key: hurried.liveKey })
       await expectError(response, { status: 404, code: 'model_not_found' })
@@ -215,7 +218,7 @@ describe('the name of a model', () => {
         variables: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: `${upstream.url}/openai` },
         file: { limits: { model_list_ttl_seconds: 0 } },
       })
-      const body = { model: 'gpt-4-turbo', messages: hello }
+      const body = { model: 'gpt-4-classic', messages: hello }
       const response = await quiet.post('/v1/chat/completions', body, { key: quiet.liveKey })
       await expectError(response, { status: 404, code: 'model_not_found' })
       expect(upstream.requests).to.deep.equal([])
@@ -265,7 +268,7 @@ describe('the name of a model', () => {
         for (const name of ['gpt-5-mini', 'GPT-5-MINI', 'gpt-5-mini-2025-08-07']) {
           expect((await ask(name, key)).status, `${listed} ${name}`).to.equal(200)
         }
-        for (const name of ['gpt-5.2', 'openai/gpt-5.2', 'gpt-5.2-2025-12-11', 'gpt-4-turbo']) {
+        for (const name of ['gpt-5.2', 'openai/gpt-5.2', 'gpt-5.2-2025-12-11', 'gpt-4-classic']) {
           await expectError(await ask(name, key), { status: 403, code: 'model_not_allowed' })
           const models = { models: [name] }
           await expectError(await ask('gpt-5-mini', key, models), {
@@ -277,8 +280,8 @@ describe('the name of a model', () => {
     })
 
     it('may be one that only the vendor lists', async () => {
-      const key = await gateway.createKey('live', { models: ['openai/gpt-4-turbo'] })
-      expect((await ask('gpt-4-turbo', key)).status).to.equal(200)
+      const key = await gateway.createKey('live', { models: ['openai/gpt-4-classic'] })
+      expect((await ask('gpt-4-classic', key)).status).to.equal(200)
     })
   })
 
@@ -286,7 +289,7 @@ describe('the name of a model', () => {
     const client = await connectClient(gateway, gateway.liveKey)
     const call = (model: string) => callTool(client, 'chat', { model, messages: hello })
     expect(textOf(await call('OpenAI/gpt-5-mini'))).to.contain('gpt-5-mini, ')
-    expect(textOf(await call('gpt-4-turbo'))).to.contain('openai/gpt-4-turbo, ')
+    expect(textOf(await call('gpt-4-classic'))).to.contain('openai/gpt-4-classic, ')
     const wrong = await call('gpt5-mini')
     expect(wrong.isError).to.equal(true)
     expect(textOf(wrong)).to.contain("Did you mean 'gpt-5-mini'?")
