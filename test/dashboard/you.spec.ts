@@ -29,6 +29,25 @@ describe('the page of the signed-in person', () => {
     expect((await gateway.post('/api/sessions', again, { key: null })).status).to.equal(201)
   })
 
+  it('waits for the session before it changes data, however early a button is pressed', async () => {
+    const page = await dashboard.open('/you')
+    await page.getByText('Ada Lovelace').first().waitFor()
+    const { promise: mayLoad, resolve: load } = Promise.withResolvers<void>()
+    const asked: string[] = []
+    page.on('request', (request) => void asked.push(`${request.method()} ${request.url()}`))
+    await page.route('**/api/sessions/current', async (route) => {
+      await mayLoad
+      await route.continue()
+    })
+    await page.goto(`${dashboard.gateway.url}/dashboard/keys/new`)
+    await page.getByLabel('Name').fill('An early key')
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    expect(asked.filter((one) => one.startsWith('POST'))).to.deep.equal([])
+    load()
+    await page.getByRole('heading', { name: 'An early key', level: 1 }).waitFor()
+    expect(asked.filter((one) => one.startsWith('POST'))).to.have.length(1)
+  })
+
   it('lists sessions of the person, and ends one or all others', async () => {
     const { gateway } = dashboard
     const person = await gateway.people.signIn()
