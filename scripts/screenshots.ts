@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import sharp from 'sharp'
-import { openBrowser } from '../test/support/browser.ts'
+import { closeBrowser, openBrowser } from '../test/support/browser.ts'
 import { startGateway, suiteClock, type TestGateway } from '../test/support/gateway.ts'
 import { makeUpAccount } from '../test/support/made-up-account.ts'
 import { buildDashboard } from './dashboard.ts'
@@ -70,7 +70,7 @@ try {
     await page.close()
   }
 } finally {
-  await browser.close()
+  await closeBrowser()
   await gateway.stop()
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { buildDashboard } from '../../scripts/dashboard.ts'
-import { openBrowser } from '../support/browser.ts'
+import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import type { SignedInPerson } from '../support/people.ts'
 
@@ -39,7 +39,7 @@ describe('a page of another origin, in a browser with a session', () => {
     ])
   })
   after(async () => {
-    await browser?.close()
+    await closeBrowser()
     attacker?.close()
     await gateway?.stop()
   })

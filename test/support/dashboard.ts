@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { buildDashboard } from '../../scripts/dashboard.ts'
-import { barriersOf, openBrowser } from './browser.ts'
+import { barriersOf, closeBrowser, openBrowser } from './browser.ts'
 import { startGateway, suiteClock, type GatewayOptions, type TestGateway } from './gateway.ts'
 import { eventually } from './until.ts'
 
@@ -59,7 +59,7 @@ export function useDashboard(options: GatewayOptions = {}): TestDashboard {
     expect(found).to.deep.equal([])
   })
   after(async () => {
-    await browser?.close()
+    await closeBrowser()
     await gateway?.stop()
   })
 
@@ -158,7 +158,7 @@ export async function expectGoodLooks(page: Page): Promise<void> {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       // In dark mode checks only the contrast, because other rules do not depend on the colour scheme.
       const rules = colorScheme === 'light' ? undefined : ['color-contrast']
-      expect(await barriersOf(page, rules), `${colorScheme}, ${width}`).to.deep.equal([])
+      expect(await barriersOf(page, { rules }), `${colorScheme}, ${width}`).to.deep.equal([])
     }
     await expectFits(page, `at ${width}`)
   }

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import { openBrowser } from '../../support/browser.ts'
+import { closeBrowser, openBrowser } from '../../support/browser.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { eventually } from '../../support/until.ts'
 import { ada, startWithAda } from './people-at.ts'
@@ -32,7 +32,7 @@ describe('the sign-in pages in Chromium', () => {
     clientUrl = `http://127.0.0.1:${(client.address() as AddressInfo).port}`
   })
   after(async () => {
-    await browser?.close()
+    await closeBrowser()
     client?.close()
     await gateway?.stop()
   })

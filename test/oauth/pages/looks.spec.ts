@@ -6,7 +6,7 @@ import { clientText } from '../../../src/oauth/pages/client-text.ts'
 import { consentPage } from '../../../src/oauth/pages/consent-page.ts'
 import { leavingPage, stopPage } from '../../../src/oauth/pages/end-pages.ts'
 import { signInPage, signUpPage } from '../../../src/oauth/pages/sign-in-page.ts'
-import { barriersOf, openBrowser } from '../../support/browser.ts'
+import { barriersOf, closeBrowser, openBrowser } from '../../support/browser.ts'
 
 const self = { publishedBy: undefined }
 const editor = clientText({ ...self, name: 'Editor' }, 'editor://oauth/callback')
@@ -79,7 +79,7 @@ describe('the look of the sign-in pages', () => {
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
   after(async () => {
-    await browser?.close()
+    await closeBrowser()
     server?.close()
   })
 
@@ -108,7 +108,7 @@ describe('the look of the sign-in pages', () => {
           expect(foreign).to.equal(0)
         }
       }
-      expect(await barriersOf(page, ['color-contrast'])).to.deep.equal([])
+      expect(await barriersOf(page, { rules: ['color-contrast'] })).to.deep.equal([])
       expect(unexpected).to.deep.equal([])
       await page.close()
     })
