@@ -8,6 +8,11 @@ export const packages = {
   nginx: ['nginx-light'],
   caddy: ['caddy'],
   chromium: ['chromium'],
+  // OpenStack Swift, whose proxy has the API of S3.
+  'swift-proxy-server': ['swift-proxy'],
+  'swift-account-server': ['swift-account'],
+  'swift-container-server': ['swift-container'],
+  'swift-object-server': ['swift-object'],
   'systemd-analyze': ['systemd'],
   // Helm's template libraries: Debian does not package Helm itself.
   go: ['golang-go', 'golang-github-masterminds-sprig-dev', 'golang-k8s-sigs-yaml-dev'],

@@ -2,6 +2,7 @@ import {
   loadConfig,
   workerCount,
   type Config,
+  type Loaded,
   type ReadSettings,
   type Secrets,
   type Stored,
@@ -36,6 +37,7 @@ import { connectTimeoutMs } from '../providers/transport/lines.ts'
 import { testKey } from '../providers/key-test.ts'
 import { createEncryption } from '../storage/encryption.ts'
 import { NoStore } from '../storage/migrations.ts'
+import { openPicturePlace } from '../storage/open-picture-place.ts'
 import { openStore } from '../storage/open-store.ts'
 
 /**
@@ -80,9 +82,10 @@ type Finding = { finding: string; healthy: boolean }
 /** Checks the store and all configured providers; without secrets. Throws a ConfigError. */
 async function diagnose(readSettings: ReadSettings) {
   const atStart = readSettings()
-  const [{ stored, ...store }, redis] = await Promise.all([
+  const [{ stored, ...store }, redis, pictures] = await Promise.all([
     checkStore(atStart.config, atStart.secrets),
     checkRedis(atStart.config, atStart.secrets),
+    checkPictures(atStart),
   ])
   const { config, secrets, doubts } = readSettings(stored)
   const { endpoints, baseUrl, uploadDir } = config
@@ -90,7 +93,8 @@ async function diagnose(readSettings: ReadSettings) {
     endpoints.map((endpoint) => probe(endpoint, config, secrets.providerKeys[endpoint.id] ?? [])),
   )
   return {
-    healthy: store.healthy && redis.healthy && providers.every((one) => one.healthy),
+    healthy:
+      store.healthy && redis.healthy && pictures.healthy && providers.every((one) => one.healthy),
     node: process.version,
     address: `http://${config.host}:${config.port}${baseUrl ? `, public address ${baseUrl}` : ''}`,
     store,
@@ -98,6 +102,7 @@ async function diagnose(readSettings: ReadSettings) {
     redis,
     catalog: catalogText(config),
     uploads: uploadDir ?? 'off (UPLOAD_DIR is not set)',
+    pictures,
     providers,
     notConfigured: vendors
       .filter(({ id }) => !endpoints.some((endpoint) => endpoint.id === id))
@@ -119,6 +124,7 @@ function diagnosisText(found: Omit<Awaited<ReturnType<typeof diagnose>>, 'config
     `Redis     ${found.redis.finding}`,
     `Catalog   ${found.catalog}`,
     `Uploads   ${found.uploads}`,
+    `Pictures  ${found.pictures.finding}`,
     '',
     ...(providers.length === 0
       ? ['No provider is configured: only test keys work. Set one of the variables below.']
@@ -145,6 +151,20 @@ async function checkRedis(config: Config, { redisUrl: url }: Secrets): Promise<F
       : { finding: 'missing: several workers need it. Set REDIS_URL, or WORKERS=1', healthy: false }
   }
   return examineRedis({ url, keyPrefix, limits })
+}
+
+/** Writes to the bucket of pictures. The folder is not written, since it belongs to the store. */
+async function checkPictures({ config, secrets }: Loaded): Promise<Finding> {
+  const { limits, pictureBucket } = config
+  const place = await openPicturePlace({ config, secrets })
+  if (limits.pictureDays === 0 || place === undefined) {
+    const reason = place === undefined ? 'PICTURE_BUCKET is not set' : 'picture_days is 0'
+    return { finding: `no jobs (${reason})`, healthy: true }
+  }
+  const failure = pictureBucket && (await place.check().catch((error: Error) => error.message))
+  await place.close()
+  const finding = failure || `${place.name}, for ${limits.pictureDays} days`
+  return { finding, healthy: !failure }
 }
 
 function catalogText(config: Config): string {

@@ -99,8 +99,21 @@ export function complaintsAbout(merged: Record<string, unknown>, nameOf: NameOf)
     ...(Array.isArray(networks) ? networks : []).flatMap((value: unknown, index) =>
       complaintsAboutNetwork(value, nameOf('private_endpoint_networks', String(index))),
     ),
+    ...complaintsAboutBucket(merged, nameOf),
     ...complaintsAboutTelemetry(merged, nameOf),
   ]
+}
+
+/** A bucket and its key are set together. */
+function complaintsAboutBucket(merged: Record<string, unknown>, nameOf: NameOf): string[] {
+  const names = [
+    'picture_bucket',
+    'picture_bucket_access_key_id',
+    'picture_bucket_secret_access_key',
+  ]
+  const missing = names.filter((name) => merged[name] === undefined)
+  if (missing.length === 0 || missing.length === names.length) return []
+  return missing.map((name) => `${nameOf(name)} is missing. The bucket for pictures needs it.`)
 }
 
 function complaintsAboutRedis(url: string, name: string): string[] {

@@ -19,6 +19,12 @@ export async function openPicturePlace({
   config,
   secrets,
 }: Options): Promise<PicturePlace | undefined> {
-  const { dataDir } = config
-  return secrets.databaseUrl === undefined ? createPictureFolder(dataDir) : undefined
+  const { dataDir, pictureBucket: address, pictureBucketRegion: region } = config
+  const { pictureBucketAccessKeyId: accessKeyId, pictureBucketSecretAccessKey: secretAccessKey } =
+    secrets
+  if (address === undefined || accessKeyId === undefined || secretAccessKey === undefined)
+    return secrets.databaseUrl === undefined ? createPictureFolder(dataDir) : undefined
+  // The signer is loaded only if a bucket is set.
+  const { createPictureBucket } = await import('./picture-bucket.ts')
+  return createPictureBucket({ address, region, accessKeyId, secretAccessKey })
 }

@@ -32,6 +32,23 @@ describe('doctor', () => {
     expect(stdout).to.match(/openai +set OPENAI_API_KEY/)
   })
 
+  it('names the place of pictures, and what is wrong with a bucket', async () => {
+    const { stdout } = await run('doctor')
+    expect(stdout).to.include(`Pictures  ${dataDir}/pictures, for 7 days`)
+    const replicas = await run('doctor', { DATABASE_URL: 'postgres://gateway@127.0.0.1:9/gateway' })
+    expect(replicas.stdout).to.include('Pictures  no jobs (PICTURE_BUCKET is not set)')
+    const { code, stdout: text } = await run('doctor', {
+      PICTURE_BUCKET: 'http://127.0.0.1:9/pictures',
+      PICTURE_BUCKET_ACCESS_KEY_ID: 'key-of-bucket',
+      PICTURE_BUCKET_SECRET_ACCESS_KEY: secret,
+    })
+    expect(code).to.equal(1)
+    expect(text).to.match(
+      /^Pictures  The bucket http:\/\/127\.0\.0\.1:9\/pictures cannot be used: .*Check/m,
+    )
+    expect(text).to.not.match(/key-of-bucket|sk-proj/)
+  })
+
   it('reports a missing Redis for several workers', async () => {
     const { code, stdout } = await run('doctor', { WORKERS: '2' })
     expect(code).to.equal(1)

@@ -28,6 +28,23 @@ describe('wrong settings', () => {
       says: /^REDIS_URL: Only a database number may follow the host(?!.*pass)/,
     },
     {
+      name: 'a bucket without its key',
+      variables: {
+        PICTURE_BUCKET: 'http://minio:9000/pictures',
+        PICTURE_BUCKET_ACCESS_KEY_ID: 'a',
+      },
+      says: /^PICTURE_BUCKET_SECRET_ACCESS_KEY is missing\. The bucket for pictures needs it\.$/,
+    },
+    {
+      name: 'a bucket with a password in its address, without quoting it',
+      variables: {
+        PICTURE_BUCKET: 'http://key:secret@minio:9000/pictures',
+        PICTURE_BUCKET_ACCESS_KEY_ID: 'a',
+        PICTURE_BUCKET_SECRET_ACCESS_KEY: 'b',
+      },
+      says: /^PICTURE_BUCKET must be the http\(s\) address of a bucket(?!.*secret)/,
+    },
+    {
       name: 'a proxy that is none',
       file: { trusted_proxies: ['10.0.0.0/8', '10.0.0.0/33'] },
       says: /^gateway\.yaml, line 3: trusted_proxies\[1\]: '10\.0\.0\.0\/33' is not an IP address or a network/,
