@@ -17,7 +17,8 @@ export const operations = [
       "x-gateway-cache-ttl",
       "x-gateway-strict",
       "x-gateway-no-fallback",
-      "x-gateway-allow-repeat"
+      "x-gateway-allow-repeat",
+      "prefer"
     ],
     "bodyTypes": [
       "application/json"
@@ -41,7 +42,8 @@ export const operations = [
       "x-gateway-cache-ttl",
       "x-gateway-strict",
       "x-gateway-no-fallback",
-      "x-gateway-allow-repeat"
+      "x-gateway-allow-repeat",
+      "prefer"
     ],
     "bodyTypes": [
       "application/json",
@@ -69,6 +71,89 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "public",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "listImageJobs",
+    "method": "get",
+    "path": "/v1/images/jobs",
+    "queryNames": [
+      "limit",
+      "after",
+      "status"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "retrieveImageJob",
+    "method": "get",
+    "path": "/v1/images/jobs/{job_id}",
+    "queryNames": [
+      "include"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "deleteImageJob",
+    "method": "delete",
+    "path": "/v1/images/jobs/{job_id}",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "cancelImageJob",
+    "method": "post",
+    "path": "/v1/images/jobs/{job_id}/cancel",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "streamImageJob",
+    "method": "get",
+    "path": "/v1/images/jobs/{job_id}/events",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "last-event-id"
+    ],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
     "streams": false,
     "forOperators": false,
     "alsoAt": []
@@ -2145,6 +2230,8 @@ export const requestHeaders = [
   "x-gateway-strict",
   "x-gateway-no-fallback",
   "x-gateway-allow-repeat",
+  "prefer",
+  "last-event-id",
   "anthropic-version",
   "anthropic-beta",
   "mcp-protocol-version",
@@ -2157,6 +2244,8 @@ export const requestHeaders = [
 export const responseHeaders = [
   "x-request-id",
   "idempotent-replayed",
+  "location",
+  "preference-applied",
   "x-gateway-model",
   "x-gateway-provider",
   "x-gateway-cache",
@@ -2176,6 +2265,8 @@ export const responseHeaders = [
   "RateLimit-Policy",
   "Deprecation",
   "Sunset",
+  "retry-after",
+  "cache-control",
   "x-should-retry",
   "WWW-Authenticate",
   "Allow",
@@ -2189,6 +2280,5 @@ export const responseHeaders = [
   "request-id",
   "Mcp-Session-Id",
   "Location",
-  "Cache-Control",
-  "retry-after"
+  "Cache-Control"
 ] as const

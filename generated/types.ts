@@ -64,6 +64,95 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/images/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List image jobs
+         * @description Lists the image jobs of the account, for keys of the same mode, the newest first. A key that is
+         *     restricted to certain models finds only its own jobs. `result` is null: retrieve a job for its images.
+         */
+        get: operations["listImageJobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/images/jobs/{job_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve an image job
+         * @description Retrieves an image job of the account, for keys of the same mode. While it has not ended,
+         *     `Retry-After` says when to ask again. Each image of a `result` has a signed link, which needs no key.
+         */
+        get: operations["retrieveImageJob"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an image job
+         * @description Deletes an image job with its images, and cancels it if it has not ended.
+         */
+        delete: operations["deleteImageJob"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/images/jobs/{job_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an image job
+         * @description Cancels an image job. What the provider charges until then is charged. A job that has ended is
+         *     returned unchanged.
+         */
+        post: operations["cancelImageJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/images/jobs/{job_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch an image job
+         * @description Streams the images of a job when they are made, with the events of a streamed request. Each event has an
+         *     id; a client that was disconnected sends the last one as `Last-Event-ID`, and receives the events
+         *     after it. A job that fails ends the stream with `event: error`.
+         */
+        get: operations["streamImageJob"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/chat/completions": {
         parameters: {
             query?: never;
@@ -3496,6 +3585,112 @@ export interface components {
             usage: components["schemas"]["ImageUsage"];
             warnings?: components["schemas"]["Warning"][];
         };
+        /**
+         * @description `queued` until the provider is asked, then `in_progress` until the job has ended.
+         * @enum {string}
+         */
+        ImageJobStatus: "queued" | "in_progress" | "completed" | "failed" | "cancelled";
+        /** @enum {string} */
+        ImageJobObject: "image.job";
+        /**
+         * @description Whether images were created or edited.
+         * @enum {string}
+         */
+        ImageJobOperation: "generation" | "edit";
+        /** @description Images that are made without a connection. Times are Unix times in seconds. */
+        ImageJob: {
+            /** @description `imgjob_` and the digits of its `x-request-id`. */
+            id: string;
+            object: components["schemas"]["ImageJobObject"];
+            status: components["schemas"]["ImageJobStatus"];
+            created_at: number;
+            /** @description When the job ended; null before. */
+            completed_at: number | null;
+            /** @description From then on neither the job nor its images exist. */
+            expires_at: number;
+            operation: components["schemas"]["ImageJobOperation"];
+            /** @description The model that was asked first. */
+            model: string;
+            /** @description The API key of the request. */
+            key_id: string;
+            /** @description The prompt, if the account keeps prompts; else null. */
+            prompt: string | null;
+            /** @description Why the job failed. */
+            error: components["schemas"]["ErrorBody"] | null;
+            /** @description The images of a completed job; null in lists. */
+            result: components["schemas"]["ImageJobResult"] | null;
+        };
+        /** @description The `ImagesResponse` of the request, with links to the images. */
+        ImageJobResult: {
+            /** @description Unix time in seconds. */
+            created: number;
+            data: components["schemas"]["ImageJobItem"][];
+            background?: components["schemas"]["ImageBackground"];
+            /** @description Absent if the images differ. */
+            output_format?: components["schemas"]["ImageFormat"];
+            /** @description WIDTHxHEIGHT. Absent if the images differ. */
+            size?: string;
+            quality?: string;
+            usage: components["schemas"]["ImageUsage"];
+            warnings?: components["schemas"]["Warning"][];
+        };
+        ImageJobItem: {
+            /** @description A signed link to the image, which needs no key and is valid for an hour. */
+            url: string;
+            /** @description The image as base64, if it was requested. */
+            b64_json?: string;
+            revised_prompt?: string;
+            output_format: components["schemas"]["ImageFormat"];
+            /** @description The size of the file. */
+            bytes: number;
+        };
+        ImageJobList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["ImageJob"][];
+            first_id: string | null;
+            last_id: string | null;
+            has_more: boolean;
+        };
+        /** @description An image of a job, with the members of a streamed request; or the error that ends the stream. */
+        ImageJobEvent: components["schemas"]["ImageJobImageEvent"] | components["schemas"]["ImageJobErrorEvent"];
+        ImageJobImageEvent: {
+            type: components["schemas"]["ImageJobEventType"];
+            /** @description The image as base64. */
+            b64_json: string;
+            /** @description Unix time in seconds. */
+            created_at: number;
+            size: string;
+            quality: string;
+            background: components["schemas"]["ImageBackground"];
+            output_format: components["schemas"]["ImageFormat"];
+            /** @description The place of the image in the answer, from 0. */
+            image_index: number;
+            /** @description The usage of the whole job in the event of the last image, zeros before. */
+            usage: components["schemas"]["StreamedImageUsage"];
+            warnings?: components["schemas"]["Warning"][];
+        };
+        /** @enum {string} */
+        ImageJobEventType: "image_generation.completed" | "image_edit.completed";
+        StreamedImageUsage: {
+            input_tokens: number;
+            output_tokens: number;
+            total_tokens: number;
+            input_tokens_details: components["schemas"]["ImageTokenDetails"];
+            cost?: components["schemas"]["Usd"] | null;
+            cost_status?: components["schemas"]["CostStatus"];
+            cost_details?: components["schemas"]["CostDetails"];
+        };
+        ImageJobErrorEvent: {
+            /** @enum {string} */
+            type: "error";
+            error: components["schemas"]["ErrorBody"];
+        };
+        DeletedImageJob: {
+            id: string;
+            object: components["schemas"]["ImageJobObject"];
+            /** @enum {boolean} */
+            deleted: true;
+        };
         /** @description Options of Google's image models, such as the preview image model. */
         ImageConfigGoogle: {
             aspect_ratio?: components["schemas"]["ImageAspectRatio"];
@@ -6142,6 +6337,8 @@ export interface components {
             input_images_bytes_max?: number;
             /** @description Whether the vendor takes HEIC and HEIF pictures to make images from. */
             input_image_heic?: boolean;
+            /** @description Whether the vendor can make the images as a task, whose id finds them later. */
+            makes_tasks?: boolean;
             max_output_tokens?: number;
             /** @description The prices until the first of `price_changes`. */
             pricing: components["schemas"]["ModelPricing"];
@@ -6208,6 +6405,37 @@ export interface components {
         };
     };
     responses: {
+        /** @description The job that goes on, for a request with the preference `respond-async`. */
+        ImageJobAccepted: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                location: components["headers"]["JobLocation"];
+                "preference-applied": components["headers"]["PreferenceApplied"];
+                "retry-after": components["headers"]["RetryAfterPoll"];
+                "cache-control": components["headers"]["NotStored"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "id": "imgjob_01a202c5d236fab9fecc777406b8e6c8",
+                 *       "object": "image.job",
+                 *       "status": "in_progress",
+                 *       "created_at": 1795348800,
+                 *       "completed_at": null,
+                 *       "expires_at": 1795953600,
+                 *       "operation": "generation",
+                 *       "model": "alibaba/qwen-image-plus",
+                 *       "key_id": "key_5f1c2d3e4b5a69788796a5b4c3d2e1f0",
+                 *       "prompt": null,
+                 *       "error": null,
+                 *       "result": null
+                 *     }
+                 */
+                "application/json": components["schemas"]["ImageJob"];
+            };
+        };
         /** @description The request is malformed or not supported. */
         BadRequest: {
             headers: {
@@ -7580,6 +7808,11 @@ export interface components {
          */
         ResponsePath: string;
         /**
+         * @description The id of the job.
+         * @example imgjob_01a202c5d236fab9fecc777406b8e6c8
+         */
+        ImageJobPath: string;
+        /**
          * @description Maximum number of items to return.
          * @example 20
          */
@@ -7733,6 +7966,13 @@ export interface components {
          * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
          */
         IdempotencyKeyHeader: components["schemas"]["IdempotencyKey"];
+        /**
+         * @description `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
+         *     work goes on without the connection. With `wait=n` beside it the response waits up to `n`
+         *     seconds, at most 60, for the images. Other preferences are ignored (RFC 7240).
+         * @example respond-async, wait=20
+         */
+        PreferHeader: string;
         /**
          * @description `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
          *     response and does not cache it.
@@ -7949,6 +8189,21 @@ export interface components {
          */
         ContentRange: string;
         /**
+         * @description The address of the job; absent if the request made none.
+         * @example /v1/images/jobs/imgjob_01a202c5d236fab9fecc777406b8e6c8
+         */
+        JobLocation: string;
+        /**
+         * @description The preferences that were followed; absent if there were none.
+         * @example respond-async
+         */
+        PreferenceApplied: string;
+        /**
+         * @description Seconds after which to ask again; absent if the job has ended.
+         * @example 2
+         */
+        RetryAfterPoll: number;
+        /**
          * @description Seconds after which to retry, at most 60.
          * @example 1
          */
@@ -8049,6 +8304,13 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+                /**
+                 * @description `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
+                 *     work goes on without the connection. With `wait=n` beside it the response waits up to `n`
+                 *     seconds, at most 60, for the images. Other preferences are ignored (RFC 7240).
+                 * @example respond-async, wait=20
+                 */
+                prefer?: components["parameters"]["PreferHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8064,6 +8326,8 @@ export interface operations {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
                     "idempotent-replayed": components["headers"]["Replayed"];
+                    location: components["headers"]["JobLocation"];
+                    "preference-applied": components["headers"]["PreferenceApplied"];
                     "x-gateway-model": components["headers"]["ModelId"];
                     "x-gateway-provider": components["headers"]["Provider"];
                     "x-gateway-cache": components["headers"]["Cache"];
@@ -8125,6 +8389,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImagesResponse"];
                 };
             };
+            202: components["responses"]["ImageJobAccepted"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             402: components["responses"]["PaymentRequired"];
@@ -8183,6 +8448,13 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+                /**
+                 * @description `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
+                 *     work goes on without the connection. With `wait=n` beside it the response waits up to `n`
+                 *     seconds, at most 60, for the images. Other preferences are ignored (RFC 7240).
+                 * @example respond-async, wait=20
+                 */
+                prefer?: components["parameters"]["PreferHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8194,6 +8466,8 @@ export interface operations {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
                     "idempotent-replayed": components["headers"]["Replayed"];
+                    location: components["headers"]["JobLocation"];
+                    "preference-applied": components["headers"]["PreferenceApplied"];
                     "x-gateway-model": components["headers"]["ModelId"];
                     "x-gateway-provider": components["headers"]["Provider"];
                     "x-gateway-cache": components["headers"]["Cache"];
@@ -8255,6 +8529,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImagesResponse"];
                 };
             };
+            202: components["responses"]["ImageJobAccepted"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             402: components["responses"]["PaymentRequired"];
@@ -8390,6 +8665,331 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
+        };
+    };
+    listImageJobs: {
+        parameters: {
+            query: {
+                /**
+                 * @description Maximum number of items to return.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description The id of a job; the page begins with the job after it.
+                 * @example imgjob_01a202c5d236fab9fecc777406b8e6c8
+                 */
+                after?: string;
+                /**
+                 * @description Only jobs with this status.
+                 * @example completed
+                 */
+                status?: components["schemas"]["ImageJobStatus"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The jobs. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "id": "imgjob_01a202c5d236fab9fecc777406b8e6c8",
+                     *           "object": "image.job",
+                     *           "status": "in_progress",
+                     *           "created_at": 1795348800,
+                     *           "completed_at": null,
+                     *           "expires_at": 1795953600,
+                     *           "operation": "generation",
+                     *           "model": "alibaba/qwen-image-plus",
+                     *           "key_id": "key_5f1c2d3e4b5a69788796a5b4c3d2e1f0",
+                     *           "prompt": null,
+                     *           "error": null,
+                     *           "result": null
+                     *         }
+                     *       ],
+                     *       "first_id": "imgjob_01a202c5d236fab9fecc777406b8e6c8",
+                     *       "last_id": "imgjob_01a202c5d236fab9fecc777406b8e6c8",
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ImageJobList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retrieveImageJob: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `b64_json` returns the images as base64 too.
+                 * @example b64_json
+                 */
+                include?: "b64_json";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the job.
+                 * @example imgjob_01a202c5d236fab9fecc777406b8e6c8
+                 */
+                job_id: components["parameters"]["ImageJobPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "cache-control": components["headers"]["NotStored"];
+                    "retry-after": components["headers"]["RetryAfterPoll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "imgjob_01a202c5d236fab9fecc777406b8e6c8",
+                     *       "object": "image.job",
+                     *       "status": "completed",
+                     *       "created_at": 1795348800,
+                     *       "completed_at": 1795348930,
+                     *       "expires_at": 1795953730,
+                     *       "operation": "generation",
+                     *       "model": "alibaba/qwen-image-plus",
+                     *       "key_id": "key_5f1c2d3e4b5a69788796a5b4c3d2e1f0",
+                     *       "prompt": null,
+                     *       "error": null,
+                     *       "result": {
+                     *         "created": 1795348930,
+                     *         "data": [
+                     *           {
+                     *             "url": "https://gateway.example/v1/images/files/file_01a202c5d236fab9fecc777406b8e6c9?expires=1795352530&signature=ab",
+                     *             "output_format": "png",
+                     *             "bytes": 1042000
+                     *           }
+                     *         ],
+                     *         "output_format": "png",
+                     *         "size": "1328x1328",
+                     *         "usage": {
+                     *           "input_tokens": 0,
+                     *           "output_tokens": 0,
+                     *           "total_tokens": 0,
+                     *           "input_tokens_details": {
+                     *             "text_tokens": 0,
+                     *             "image_tokens": 0
+                     *           },
+                     *           "cost": 0.03,
+                     *           "cost_status": "exact",
+                     *           "cost_details": {
+                     *             "mode": "live",
+                     *             "images": 1,
+                     *             "usd_per_image": 0.03
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ImageJob"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteImageJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the job.
+                 * @example imgjob_01a202c5d236fab9fecc777406b8e6c8
+                 */
+                job_id: components["parameters"]["ImageJobPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job has been deleted. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "imgjob_01a202c5d236fab9fecc777406b8e6c8",
+                     *       "object": "image.job",
+                     *       "deleted": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeletedImageJob"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelImageJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the job.
+                 * @example imgjob_01a202c5d236fab9fecc777406b8e6c8
+                 */
+                job_id: components["parameters"]["ImageJobPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "cache-control": components["headers"]["NotStored"];
+                    "retry-after": components["headers"]["RetryAfterPoll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "imgjob_01a202c5d236fab9fecc777406b8e6c8",
+                     *       "object": "image.job",
+                     *       "status": "completed",
+                     *       "created_at": 1795348800,
+                     *       "completed_at": 1795348930,
+                     *       "expires_at": 1795953730,
+                     *       "operation": "generation",
+                     *       "model": "alibaba/qwen-image-plus",
+                     *       "key_id": "key_5f1c2d3e4b5a69788796a5b4c3d2e1f0",
+                     *       "prompt": null,
+                     *       "error": null,
+                     *       "result": {
+                     *         "created": 1795348930,
+                     *         "data": [
+                     *           {
+                     *             "url": "https://gateway.example/v1/images/files/file_01a202c5d236fab9fecc777406b8e6c9?expires=1795352530&signature=ab",
+                     *             "output_format": "png",
+                     *             "bytes": 1042000
+                     *           }
+                     *         ],
+                     *         "output_format": "png",
+                     *         "size": "1328x1328",
+                     *         "usage": {
+                     *           "input_tokens": 0,
+                     *           "output_tokens": 0,
+                     *           "total_tokens": 0,
+                     *           "input_tokens_details": {
+                     *             "text_tokens": 0,
+                     *             "image_tokens": 0
+                     *           },
+                     *           "cost": 0.03,
+                     *           "cost_status": "exact",
+                     *           "cost_details": {
+                     *             "mode": "live",
+                     *             "images": 1,
+                     *             "usd_per_image": 0.03
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ImageJob"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    streamImageJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The id of the last event that was received.
+                 * @example imgjob_01a202c5d236fab9fecc777406b8e6c8.c0
+                 */
+                "last-event-id"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the job.
+                 * @example imgjob_01a202c5d236fab9fecc777406b8e6c8
+                 */
+                job_id: components["parameters"]["ImageJobPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-accel-buffering": components["headers"]["Buffering"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example id: imgjob_01a202c5d236fab9fecc777406b8e6c8.c0
+                     *     event: image_generation.completed
+                     *     data: {"type":"image_generation.completed","b64_json":"iVBORw0KGgo=","created_at":1795348930,"size":"1328x1328","quality":"auto","background":"auto","output_format":"png","image_index":0,"usage":{"input_tokens":0,"output_tokens":0,"total_tokens":0,"input_tokens_details":{"text_tokens":0,"image_tokens":0},"cost":0.03,"cost_status":"exact","cost_details":{"mode":"live","images":1,"usd_per_image":0.03}}}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -14,7 +14,7 @@ import {
 import { createMemoryBudget, type MemoryBudget } from './bytes/memory-budget.ts'
 import { collectNear, type Collector } from './bytes/collection.ts'
 import { workerCount, type Config, type ReadSettings, type Secrets } from './settings/config.ts'
-import { gatewayStopped } from './core/resilience/deadline.ts'
+import { GatewayStopped } from './core/resilience/deadline.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/resilience/failover.ts'
 import { loadContract } from './http/contract-router.ts'
@@ -78,7 +78,7 @@ export async function assemble(options: AssembleOptions) {
   const store = assembleStore(environment, opened)
   const generations = createGenerations(config)
   const { current } = generations
-  const calls = await assembleCalls(environment, store, generations.settings)
+  const calls = await assembleCalls(environment, store, generations)
   const people = assemblePeople(environment, store, calls.counts)
   const build = (settings: Pick<Environment, 'config' | 'secrets'>): Generation => {
     const { operations: others } = faces
@@ -186,7 +186,7 @@ function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
       toolServer.close()
       onPortClosed()
     },
-    onLate: () => calls.endLeft(gatewayStopped()),
+    onLate: () => calls.endLeft(new GatewayStopped()),
     allowCrossOrigin: createCrossOrigin({
       '/v1/': () => '*',
       '/mcp': toolServer.allowedOrigin,

@@ -92,7 +92,9 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
     clock,
     monotonic,
   }
-  const calls = await assembleCalls(environment, { store, secret, encryption }, () => config)
+  const current = () => ({ takeOver: () => Promise.resolve() })
+  const parts = { store, secret, encryption }
+  const calls = await assembleCalls(environment, parts, { settings: () => config, current })
   const { identify } = createIdentify({
     store,
     clock,

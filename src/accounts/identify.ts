@@ -101,6 +101,11 @@ export function createIdentify({
 
 type Found = Omit<Cached, 'trustedUntil'>
 
+/** The caller of a call that began with a key, which may have expired since. Throws a GatewayError. */
+export async function callerOfKey(store: Store, id: string): Promise<Caller> {
+  return (await lookUp(store, { id })).caller
+}
+
 /** Finds a key by its digest, or the key of a client by its id. */
 async function lookUp({ db }: Store, which: { digest: string } | { id: string }): Promise<Found> {
   const row = await db

@@ -32,7 +32,7 @@ export async function insertResponse(
 /** The content of a response, and the columns that it is bound to. */
 export type SealedRow = Omit<
   StoredResponsesTable,
-  'created_at' | 'expires_at' | 'key_id' | 'runs_until'
+  'created_at' | 'expires_at' | 'key_id' | 'runs_until' | 'owner'
 >
 
 /** Replaces a response in progress, and adds its new items; false if it has ended, is late or was removed. */
@@ -45,7 +45,7 @@ export async function endResponse(
   return db.transaction().execute(async (transaction) => {
     const { numUpdatedRows: ended } = await transaction
       .updateTable('stored_responses')
-      .set({ ...content, runs_until: null })
+      .set({ ...content, runs_until: null, owner: null })
       .where('id', '=', id)
       .where('account_id', '=', accountId)
       .where('mode', '=', mode)

@@ -5,6 +5,7 @@ import { clocksDifferMaxMs } from '../core/time.ts'
 import type { StoredItem, StoredResponse, StoredResponses } from '../core/stored-responses.ts'
 import type { Encryption } from '../storage/encryption.ts'
 import { listed } from '../storage/sql-dialect.ts'
+import { processName } from '../storage/process-name.ts'
 import type { StoredResponsesTable } from '../storage/tables.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import {
@@ -48,6 +49,8 @@ type Options = {
 export type ResponseStore = StoredResponses & {
   /** Those of these responses that are in progress. Throws if the store fails. */
   running(ids: readonly string[]): Promise<ReadonlySet<string>>
+  /** Fails the responses in progress of a process that has ended. */
+  failAll(owner: string): Promise<void>
   /** Removes expired responses now. Never rejects. */
   sweep(): Promise<void>
   close(): void
@@ -122,6 +125,14 @@ export function createStoredResponses(options: Options): ResponseStore {
       return changes[0]! > 0
     },
     items: (...call) => findItems(options, ...call),
+    failAll: async (owner) => {
+      await db
+        .updateTable('stored_responses')
+        // `read` shows them as failed.
+        .set({ runs_until: 0, owner: null })
+        .where('owner', '=', owner)
+        .execute()
+    },
     sweep: look,
     close,
   }
@@ -140,6 +151,7 @@ async function put(options: Options, putting: Putting): Promise<SealedRow | 'too
       created_at: createdAtMs,
       expires_at: clock() + limits().storedResponsesDays * dayMs,
       runs_until: runsUntil,
+      owner: runsUntil === null ? null : processName,
     }
     await store.decide(() => insertResponse(store, row, items))
     return content

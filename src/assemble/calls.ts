@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { createBudgets } from '../accounts/budgets.ts'
+import { createBudgets, type Budgets } from '../accounts/budgets.ts'
 import { createLedger } from '../accounts/ledger.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import { createPictureFiles } from '../accounts/picture-files.ts'
 import { createPictureLinks, pictureLinkKeyBytes } from '../accounts/picture-links.ts'
 import { createStoredResponses } from '../accounts/stored-responses.ts'
 import { siteAddress, workerCount, type Config } from '../settings/config.ts'
-import { createBackgroundCalls } from '../core/resilience/background-calls.ts'
 import { createAbandonedCalls } from '../core/resilience/ending.ts'
 import { createCircuit } from '../core/resilience/circuit.ts'
 import { fingerprintKeyBytes } from '../core/repeats/fingerprint.ts'
@@ -26,7 +25,9 @@ import { connectTimeoutMs, createLines } from '../providers/transport/lines.ts'
 import { createThoughtSeals, thoughtKeyBytes } from '../core/chat/sealed-thoughts.ts'
 import type { GatewaySecret } from '../storage/gateway-secret.ts'
 import { openPicturePlace } from '../storage/open-picture-place.ts'
+import type { TakeOver } from '../v1/image-jobs/take-over.ts'
 import type { Events } from '../telemetry/events.ts'
+import { assembleBackground } from './background.ts'
 import type { Environment, Peers, StoreParts } from './store.ts'
 
 /** Pause after a failure of the shared cache. */
@@ -51,7 +52,7 @@ type Needed = Omit<Environment, 'peers' | 'sleep' | 'random'> & {
 export async function assembleCalls(
   environment: Needed,
   { store, secret, encryption }: Pick<StoreParts, 'store' | 'secret' | 'encryption'>,
-  settings: SettingsNow,
+  { settings, current }: { settings: SettingsNow; current: () => { takeOver: TakeOver } },
 ) {
   const limits: LimitsNow = () => settings().limits
   const { config, peers, events, publicNet, clock, monotonic } = environment
@@ -61,27 +62,26 @@ export async function assembleCalls(
   const bytesMax = Math.floor(first.cacheBytesMax / workerCount(config))
   const cache = createResponseCache({ bytesMax, limits, shared: sharedCache?.shared, monotonic })
   const claim = cache.readSharedCache && sharedCache?.claimsWith(cache.readSharedCache)
-  const { upstreamConnectionsMax: connectionsMax } = first
+  const connectionsMax = first.upstreamConnectionsMax
   const guarded = createGuardedFetch({ redirectsMax, connectionsMax, ...publicNet })
   const privateNetworks = () => settings().privateEndpointNetworks
   const guardedConnector = endpointConnector({ ...publicNet, connectTimeoutMs }, privateNetworks)
   const counts = countsOf(environment, limits)
   const isOneOfSeveral = workerCount(config) > 1 || store.dialect === 'postgres'
-  const { faulted: onFault } = events
-  const idempotency = createIdempotency({ store, limits, clock, onFault, isOneOfSeveral })
+  const idempotency = createIdempotency({
+    store,
+    limits,
+    clock,
+    onFault: events.faulted,
+    isOneOfSeveral,
+  })
   const storedResponses = createStoredResponses({ store, encryption, limits, clock, events })
-  const backgroundCalls = createBackgroundCalls({ ...storedResponses, onFault, limits: first })
   const pictureFiles = await pictureFilesOf(environment, { store, secret, encryption }, limits)
+  const stored = { store, encryption, storedResponses, current }
+  const background = assembleBackground(environment, stored)
   const abandonedCalls = createAbandonedCalls(events.left)
   const budgets = createBudgets({ store, clock, limits: first })
-  const reservations = sweepReservations({
-    store,
-    budgets,
-    clock,
-    intervalMs: first.reservationSweepMs,
-    onAbandoned: events.reservationAbandoned,
-    onSwept: (error) => events.worked('reservation_sweep', error),
-  })
+  const reservations = reservationsOf(environment, store, budgets)
   return {
     guarded,
     pixelQueue: createPixelQueue(first),
@@ -97,18 +97,19 @@ export async function assembleCalls(
     idempotency,
     storedResponses,
     pictureFiles,
-    backgroundCalls,
+    ...background,
     abandonedCalls,
     /** Aborts the calls that no client waits for, with a ProviderFailure. */
     endLeft: (reason: Error) => {
       abandonedCalls.endAll(reason)
-      backgroundCalls.endAll(reason)
+      background.backgroundCalls.endAll(reason)
     },
     sealOf: createThoughtSeals(secret.keyFor('reasoning sent back', thoughtKeyBytes)),
     uploads: uploadsOf(environment, secret),
     /** Closes the resources; must be called after the last call has ended. */
     close: async () => {
       reservations.close()
+      background.close()
       storedResponses.close()
       await pictureFiles.close()
       await counts.close()
@@ -116,6 +117,21 @@ export async function assembleCalls(
       await idempotency.close()
     },
   }
+}
+
+function reservationsOf(
+  { config: { limits }, clock, events }: Needed,
+  store: StoreParts['store'],
+  budgets: Budgets,
+) {
+  return sweepReservations({
+    store,
+    budgets,
+    clock,
+    intervalMs: limits.reservationSweepMs,
+    onAbandoned: events.reservationAbandoned,
+    onSwept: (error) => events.worked('reservation_sweep', error),
+  })
 }
 
 function uploadsOf({ config: { uploadDir, limits }, monotonic }: Needed, secret: GatewaySecret) {

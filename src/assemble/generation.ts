@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { callerOfKey } from '../accounts/identify.ts'
 import {
   configuredCatalog,
   configuredRows,
@@ -11,7 +12,8 @@ import { createRouteTable } from '../catalog/routes.ts'
 import { createVendorModels } from '../catalog/vendor-models.ts'
 import type { Config, Secrets } from '../settings/config.ts'
 import { createDeadlines } from '../core/resilience/deadline.ts'
-import { createGateway, type Gateway } from '../core/gateway.ts'
+import { createGateway, type GatewayParts } from '../core/gateway.ts'
+import type { Admission } from '../core/limits.ts'
 import { createReferenceCount, type ReferenceCount } from '../core/resilience/ending.ts'
 import type { Provider } from '../core/route.ts'
 import { createClientAddress, type ClientAddress } from '../http/client-address.ts'
@@ -26,6 +28,8 @@ import { createShrink } from '../pictures/shrink.ts'
 import { createRouteOrder } from '../policy/route-order.ts'
 import { createProviders, writeChatOf } from '../providers/create-providers.ts'
 import { namePrefixes as prefixes, settingFor, vendorFacts as factsOf } from '../providers/index.ts'
+import { jobInUse } from '../v1/image-jobs/create-job.ts'
+import { createTakeOver, type TakeOver } from '../v1/image-jobs/take-over.ts'
 import { v1Operations, type V1Operations } from '../v1/index.ts'
 import type { Calls } from './calls.ts'
 import type { Environment, StoreParts } from './store.ts'
@@ -33,6 +37,8 @@ import type { Environment, StoreParts } from './store.ts'
 /** The settings and the objects built from them; each reload builds a new generation. */
 export type Generation = InForce &
   ToolsInForce & {
+    /** Finishes a job of a process that has ended. */
+    takeOver: TakeOver
     config: Config
     secrets: Secrets
     models: Models
@@ -64,10 +70,13 @@ type Options = Settings & {
 export function createGeneration(options: Options): Generation {
   const { config, secrets, environment, calls, moreTools, others } = options
   const { clock } = environment
-  const { uploads, pixelQueue, storedResponses, pictureFiles, backgroundCalls } = calls
+  const { uploads, pixelQueue } = calls
+  const { faulted: onFault } = environment.events
+  const { pictureDays } = config.limits
   const underWay = createReferenceCount()
   const models = modelsOf({ config, secrets }, calls, environment)
-  const gateway = gatewayOf(options, models, underWay)
+  const gatewayParts = gatewayPartsOf(options, models, underWay)
+  const gateway = createGateway(gatewayParts)
   const { catalog, routes, providers } = models
   return {
     config,
@@ -76,18 +85,11 @@ export function createGeneration(options: Options): Generation {
     enter: underWay.enter,
     leave: underWay.leave,
     operations: {
-      ...v1Operations({
-        gateway,
-        catalog,
-        routes,
-        sealOf: calls.sealOf,
-        storedResponses,
-        pictureFiles,
-        backgroundCalls,
-        clock,
-      }),
+      ...v1Operations({ ...calls, gateway, catalog, routes, pictureDays, clock, onFault }),
       ...others,
     },
+    answerInUse: (error, call) => jobInUse(error, call, calls),
+    takeOver: takeOverOf(options, gatewayParts, underWay),
     ...createTools({
       gateway,
       catalog,
@@ -166,19 +168,43 @@ function listsOf(providers: ReadonlyMap<string, Provider>): Map<string, ListMode
   return new Map(lists)
 }
 
-/** The core's gateway with its dependencies. */
-function gatewayOf(
+/** A call that was admitted by the process that began it. */
+const admitted: Admission = { limits: () => [], end: () => {} }
+
+function takeOverOf(
+  { environment, calls, store: { store } }: Options,
+  parts: GatewayParts,
+  underWay: ReferenceCount,
+): TakeOver {
+  const { clock, memoryBudget, events } = environment
+  const takeOver = createTakeOver({
+    ...calls,
+    gatewayAt: (startedAt) =>
+      createGateway({ ...parts, admit: () => admitted, clock: () => startedAt }),
+    callerOf: (keyId) => callerOfKey(store, keyId),
+    openMemory: memoryBudget.open,
+    clock,
+    onFault: events.faulted,
+  })
+  return async (job) => {
+    underWay.enter()
+    await takeOver(job).finally(underWay.leave)
+  }
+}
+
+/** The dependencies of the core's gateway. */
+function gatewayPartsOf(
   { config, environment, calls, store: { store } }: Options,
   models: Models,
   underWay: ReferenceCount,
-): Gateway {
+): GatewayParts {
   const { events, clock, monotonic, sleep, random } = environment
   const { limits, routeOrder } = config
   const { catalog, vendorModels, routes, readSources } = models
   const { rateLimit, budgets, cache, record, deduplication, pixelQueue, health, abandonedCalls } =
     calls
   const priceOf = createPriceOf(models.rows, clock)
-  return createGateway({
+  return {
     admit: rateLimit.admit,
     settingsDigest: digestOf(config),
     ...cache,
@@ -203,7 +229,7 @@ function gatewayOf(
     clock,
     monotonic,
     limits,
-  })
+  }
 }
 
 /** A digest for cache keys, without prices, limits and keys, which keep cached answers valid. */

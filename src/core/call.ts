@@ -116,8 +116,9 @@ export function tryRoutes<T>(
     attempt: (route, traceHeaders) => {
       const turn = turnOf(call, traceHeaders)
       if (context.begin === undefined) return attempt(route, turn)
-      const endsAt = call.startedAt + call.timeoutMs
-      call.begun ??= context.begin({ modelId: route.model.row.id, endsAt })
+      const { startedAt } = call
+      const endsAt = startedAt + call.timeoutMs
+      call.begun ??= context.begin({ modelId: route.model.row.id, startedAt, endsAt })
       return call.begun.then(() => attempt(route, turn))
     },
     tries: call.tries,
@@ -132,13 +133,14 @@ export function tryRoutes<T>(
 }
 
 function turnOf(call: Call, traceHeaders: ChatTurn['traceHeaders']): ChatTurn {
-  const { memory, vendorKey } = call.context
+  const { memory, vendorKey, tasks } = call.context
   return {
     signal: call.deadline.signal,
     memory,
     createdSeconds: Math.floor(call.startedAt / 1000),
     idempotencyKey: vendorKey && `${vendorKey}-${++call.triesBegun}`,
     traceHeaders,
+    tasks,
   }
 }
 

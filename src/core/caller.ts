@@ -2,6 +2,7 @@ import type { components } from '../../generated/types.ts'
 import type { MemoryHold } from '../bytes/memory-budget.ts'
 import type { Ending } from './resilience/ending.ts'
 import type { LoggedRow, Trace } from './trace.ts'
+import type { VendorTasks } from './turn.ts'
 
 type Schemas = components['schemas']
 export type Mode = Schemas['Mode']
@@ -126,10 +127,12 @@ export type CallContext = {
    * call does not wait for the answer of an identical one. Throws a GatewayError.
    */
   begin?: ((start: CallStart) => Promise<void>) | undefined
+  /** Where the tasks of a job are stored; absent for a call that is no job. */
+  tasks?: VendorTasks | undefined
 }
 
-/** The model that is asked first, and the Unix time in milliseconds of the deadline. */
-export type CallStart = { modelId: string; endsAt: number }
+/** The model that is asked first, and the Unix times in milliseconds of the start and of the deadline. */
+export type CallStart = { modelId: string; startedAt: number; endsAt: number }
 
 /** A request that was answered, or whose client disconnected. */
 export type FinishedExchange = CallContext['exchange'] & {

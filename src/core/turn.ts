@@ -1,6 +1,25 @@
 import type { MemoryHold } from '../bytes/memory-budget.ts'
 import type { TraceHeaders } from './trace.ts'
 
+/** A task at a vendor, which goes on when this process ends. */
+export type VendorTask = {
+  /** The place in the answer of the first picture that it makes. */
+  index: number
+  provider: string
+  modelId: string
+  upstreamModel: string
+  /** The id that the vendor gave it. */
+  id: string
+}
+
+/** The tasks of a job, for vendors that make pictures as tasks. */
+export type VendorTasks = {
+  /** The tasks of a process that has ended. Pictures without a task may have been requested, and are not requested again. */
+  begun?: readonly VendorTask[] | undefined
+  /** Stores a task; resolves when it is durable. Never rejects. */
+  add(task: VendorTask): Promise<void>
+}
+
 /** The part of a call that its requests to a vendor need; made for each try of a route. */
 export type Turn = {
   signal: AbortSignal
@@ -10,4 +29,6 @@ export type Turn = {
   idempotencyKey?: string | undefined
   /** Trace context headers for the vendor. */
   traceHeaders?: TraceHeaders | undefined
+  /** Present if the pictures should be made as tasks, where the vendor can. */
+  tasks?: VendorTasks | undefined
 }

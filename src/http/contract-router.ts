@@ -26,7 +26,7 @@ import { assertValid } from './check-error.ts'
 import type { ClientAddress } from './client-address.ts'
 import { MethodNotAllowed } from './error-answer.ts'
 import type { ExchangeContext, ExchangeState, OperationHandler } from './exchange.ts'
-import { answerOncePerKey, keyHeader } from './idempotent.ts'
+import { answerOncePerKey, keyHeader, type AnswerInUse } from './idempotent.ts'
 import { pathMeant } from './near-path.ts'
 import { headersNamed, readQuery, type Operation, type OperationCall } from './operation.ts'
 import { bodyReader, bodyReceiver } from './read-body.ts'
@@ -38,7 +38,11 @@ import type { ResponseStreams } from './response-stream.ts'
 export type Operations = { [Id in OperationId]: Operation<Id> }
 
 /** The current operations. A reload replaces them; running requests finish with the earlier operations. */
-export type InForce = Pick<ReferenceCount, 'enter' | 'leave'> & { operations: Operations }
+export type InForce = Pick<ReferenceCount, 'enter' | 'leave'> & {
+  operations: Operations
+  /** Answers requests of operations that make jobs. */
+  answerInUse: AnswerInUse
+}
 
 type Options = {
   inForce: () => InForce
@@ -167,7 +171,7 @@ function registerHandlers(
         path: params,
         options,
       }
-      const { operations: handlers, enter, leave } = inForce()
+      const { operations: handlers, answerInUse, enter, leave } = inForce()
       // Handler and call belong to the same operation `id`, which TypeScript cannot infer.
       const answerPlainly = handlers[id] as Operation<OperationIdOf<'caller'>>
       // Replayed answers are sent at once.
@@ -184,7 +188,7 @@ function registerHandlers(
         const checked = call as unknown as OperationCall<OperationIdOf<'caller'>>
         const isOnce = answerOnce !== undefined && request.headers[keyHeader] !== undefined
         const answer: Answer | undefined = await (isOnce
-          ? answerOnce(checked, handle)
+          ? answerOnce(checked, handle, names.includes('prefer') ? answerInUse : undefined)
           : handle(checked))
         if (answer === undefined) exchange.respond = false
         else state.answer = caller === undefined || caller.person ? notKept(answer) : answer

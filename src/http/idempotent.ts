@@ -27,6 +27,13 @@ const replayedHeader = 'idempotent-replayed'
 type AnswerOnce = (
   call: OperationCall<OperationIdOf<'caller'>>,
   handle: Operation<OperationIdOf<'caller'>>,
+  answerInUse?: AnswerInUse,
+) => Promise<Answer>
+
+/** Answers a request whose key is in use; `error` says so. Rethrows it if there is no other answer. */
+export type AnswerInUse = (
+  error: unknown,
+  call: Pick<OperationCall<'createImage'>, 'caller' | 'options'>,
 ) => Promise<Answer>
 
 /**
@@ -35,14 +42,19 @@ type AnswerOnce = (
  */
 export function answerOncePerKey(operation: OperationId, claimKey: ClaimKey): AnswerOnce {
   const formatError = errorAnswerOf(operation)
-  return async (call, handle) => {
+  return async (call, handle, answerInUse) => {
     // Node joins repeated headers; the contract check has refused a joined key.
     const key = String(call.request.headers[keyHeader])
     const { strict, fallback, allowRepeat, caller, requestId, memory } = contextOf(call, 'chat')
     const { body: request, texts } = call
     const fingerprint = await fingerprintOf({ request, texts, strict, fallback })
     const keyed = { caller, key, operation, fingerprint, requestId, memory, allowRepeat }
-    const { claim, stored } = await claimKey(keyed)
+    const claimed = await claimKey(keyed).catch((error: unknown) => {
+      if (answerInUse === undefined) throw error
+      return answerInUse(error, call)
+    })
+    if ('status' in claimed) return claimed
+    const { claim, stored } = claimed
     if (claim === undefined) return replayed(stored)
     const format = (error: GatewayError) => formatError(error, { requestId })
     const answer = await attempt(claim, format, () => handle({ ...call, claim }))

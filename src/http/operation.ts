@@ -66,7 +66,7 @@ export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   /** The trace of the request, if tracing is on. */
   trace?: Trace | undefined
   /** The claim of the call's idempotency key (`idempotent.ts`). */
-  claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
+  claim?: Pick<Claim, 'isRepeat' | 'earlierId' | 'vendorKey'>
   /** Set if the request streams its answer. */
   stream?: ResponseStream
   request: IncomingMessage

@@ -4,7 +4,13 @@ import type { Caller } from '../core/caller.ts'
 import { clocksDifferMaxMs } from '../core/time.ts'
 import { GatewayError, assertTaken } from '../core/error.ts'
 import { repeatHeader } from '../core/failure.ts'
-import type { Claim, Claimed, ClaimKey, KeyedRequest } from '../core/repeats/idempotency.ts'
+import {
+  KeyInUse,
+  type Claim,
+  type Claimed,
+  type ClaimKey,
+  type KeyedRequest,
+} from '../core/repeats/idempotency.ts'
 import { hasEnded, processName } from '../storage/process-name.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { IdempotentAnswersTable } from '../storage/tables.ts'
@@ -99,7 +105,7 @@ async function claimKey(request: KeyedRequest, parts: Parts): Promise<Claimed> {
   running.add(requestId)
   try {
     for (let takes = 0; takes < takesMax; takes++) {
-      if (await answerStore.take(row)) return taken(row, parts, false)
+      if (await answerStore.take(row)) return taken(row, parts)
       const found = await answerStore.find(row)
       if (found === undefined) continue
       const next = judge(found, request, parts)
@@ -109,10 +115,10 @@ async function claimKey(request: KeyedRequest, parts: Parts): Promise<Claimed> {
       }
       if (await answerStore.takeOver(row, found)) {
         storedBytes.give(found.account_id, found.body_bytes)
-        return taken(row, parts, next === 'repeat')
+        return taken(row, parts, next === 'repeat' ? found.id : undefined)
       }
     }
-    throw inUse(0)
+    throw inUse(0, requestId)
   } catch (thrown) {
     running.delete(requestId)
     throw thrown instanceof GatewayError ? thrown : notKept(thrown)
@@ -154,7 +160,7 @@ function judge(row: Row, request: KeyedRequest, parts: Parts): 'answer' | 'repea
   const isWorkedOn = row.state === 'in_progress' && isAlive(row, now, running)
   if (freed.has(row.id) || (row.expires_at <= now && !isWorkedOn)) return 'anew'
   assertSame(row, request)
-  if (isWorkedOn) throw inUse(now - row.created_at)
+  if (isWorkedOn) throw inUse(now - row.created_at, row.id)
   if (row.state === 'in_progress') return 'repeat'
   if (row.state === 'done') return 'answer'
   if (request.allowRepeat) return 'repeat'
@@ -189,7 +195,7 @@ async function answerOf(row: Row, { memory }: KeyedRequest, { answerStore }: Par
   return { status: row.http_status, headers, body, requestId: row.id }
 }
 
-function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
+function taken(row: Row, parts: Parts, earlierId?: string): Claimed {
   const { answerStore, storedBytes, running, freed, limits, onFault } = parts
   const { id, account_id: accountId } = row
   storedBytes.take(accountId)
@@ -225,17 +231,19 @@ function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
       await answerStore.remove(row)
       freed.delete(id)
     })
-  return { claim: { isRepeat, vendorKey, bytesMax, store, lose: () => end(lose), free } }
+  const isRepeat = earlierId !== undefined
+  return { claim: { isRepeat, earlierId, vendorKey, bytesMax, store, lose: () => end(lose), free } }
 }
 
 const retryAfterSecondsMax = 30
 
 /** The client should wait as long as the request has taken so far. */
-function inUse(elapsedMs: number): GatewayError {
+function inUse(elapsedMs: number, requestId: string): GatewayError {
   const seconds = Math.min(Math.max(Math.ceil(elapsedMs / 1000), 1), retryAfterSecondsMax)
   const text =
     'The first request with this Idempotency-Key is still being answered. Ask again in a moment.'
-  const options = { param: 'idempotency-key', retryAfterSeconds: seconds }
+  const cause = new KeyInUse(requestId)
+  const options = { param: 'idempotency-key', retryAfterSeconds: seconds, cause }
   return new GatewayError('idempotency_key_in_use', text, options)
 }
 

@@ -42,6 +42,7 @@ type ProviderLimits = {
   upstreamEndTimeoutMs: number
   upstreamAnswerBytesMax: number
   upstreamJsonBytesMax: number
+  taskPollMs: number
   streamCoalescingMs: number
   streamCoalescingBytesMax: number
   streamCoalescingStreamsMin: number
@@ -74,6 +75,7 @@ export function createProviders(options: Options): Providers {
     endTimeoutMs: limits.upstreamEndTimeoutMs,
     answerBytesMax: limits.upstreamAnswerBytesMax,
     jsonBytesMax: limits.upstreamJsonBytesMax,
+    taskPollMs: limits.taskPollMs,
   }
   const coalescing = coalesceStreams({
     intervalMs: limits.streamCoalescingMs,

@@ -57,6 +57,11 @@ export const bounds = {
   /** Within this time a call ends whose response was cancelled or deleted in another process. */
   backgroundRecheckMs: 2000,
 
+  /** After five times this time without a sign of life of a process, another process finishes its jobs. */
+  processLeaseMs: 5000,
+  /** A list of jobs is read by index; a row has a kilobyte. */
+  imageJobsPerAccountMax: 100_000,
+
   // Answers of providers.
 
   /** Time for the bytes after the end mark of a stream and for error bodies, which the answer does not need. */
@@ -65,6 +70,8 @@ export const bounds = {
   upstreamAnswerBytesMax: 128 * 1024 * 1024,
   /** Limits JSON, since parsing blocks the event loop; answers of models are far smaller. */
   upstreamJsonBytesMax: 16 * 1024 * 1024,
+  /** Vendors ask for this interval between two polls of a task, and for twice as much after half a minute. */
+  taskPollMs: 3000,
   /** A delay that readers do not notice, and that lets many streams share a flush; 0 disables batching. */
   streamCoalescingMs: 10,
   /** More waiting bytes are flushed at once, since the write then dominates the cost. */

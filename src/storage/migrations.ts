@@ -5,6 +5,7 @@ import { accountTables, keptPrompts } from './migrations/account-tables.ts'
 import { countingBudgets } from './migrations/budgets.ts'
 import { callTables } from './migrations/call-tables.ts'
 import { columnSql, creating, type Table } from './migrations/columns.ts'
+import { jobTables, ownersOfResponses } from './migrations/job-tables.ts'
 import { pictureTables } from './migrations/picture-files.ts'
 import { addingHours } from './migrations/usage-hours.ts'
 import { timeDiffersFromId } from './request-place.ts'
@@ -22,6 +23,10 @@ const firstSchema = '0029_version_0_1'
 /** The migrations, which only run forward, by name. */
 export const migrations: Record<string, Change> = {
   [firstSchema]: createTables,
+  '0030_image_jobs': async (db, dialect) => {
+    await creatingAll(jobTables)(db, dialect)
+    for (const statement of ownersOfResponses(dialect)) await sql.raw(statement).execute(db)
+  },
   '0031_picture_files': creatingAll(pictureTables),
   '0033_kept_prompts': async (db, dialect) => {
     const column = columnSql(dialect, 'keeps_prompts', keptPrompts.keeps_prompts)

@@ -2,6 +2,7 @@ import { accountTables, keptPrompts, type allowanceColumns } from './migrations/
 import { callTables } from './migrations/call-tables.ts'
 import type { Column, Row, Table } from './migrations/columns.ts'
 import { pictureTables } from './migrations/picture-files.ts'
+import { jobTables, responseOwner } from './migrations/job-tables.ts'
 
 /**
  * All tables, with the columns of version 0.1 and of later migrations; src/storage/README.md describes each column
@@ -15,6 +16,11 @@ export const tables = {
     columns: { ...accountTables.accounts.columns, ...keptPrompts },
   },
   ...callTables,
+  stored_responses: {
+    ...callTables.stored_responses,
+    columns: { ...callTables.stored_responses.columns, ...responseOwner },
+  },
+  ...jobTables,
   ...pictureTables,
 }
 
@@ -35,6 +41,7 @@ export type RefusedAttemptsTable = Tables['refused_attempts']
 export type StoredResponsesTable = Tables['stored_responses']
 export type PictureContentsTable = Tables['picture_contents']
 export type PictureFilesTable = Tables['picture_files']
+export type ImageJobsTable = Tables['image_jobs']
 /** Limits and budget of an account or key. */
 export type AllowanceColumns = Row<typeof allowanceColumns>
 

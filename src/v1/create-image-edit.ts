@@ -1,18 +1,16 @@
 import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageInputs } from '../core/image/work.ts'
-import { contextOf, type Operation, type OperationCall } from '../http/operation.ts'
+import type { Operation, OperationCall } from '../http/operation.ts'
 import type { FormField, FormReading } from '../http/read-form.ts'
-import { imageInputs, imagesAnswer, type createImage } from './create-image.ts'
+import { imageInputs } from './create-image.ts'
+import { answerImages, type ImageParts } from './image-jobs/create-job.ts'
 
 /** POST /v1/images/edits */
-export function createImageEdit({
-  gateway,
-  clock,
-}: Parameters<typeof createImage>[0]): Operation<'createImageEdit'> {
+export function createImageEdit(parts: ImageParts): Operation<'createImageEdit'> {
   return async (call) => {
-    const answered = await gateway.image(editInputs(call, gateway), contextOf(call, 'images'))
-    return imagesAnswer(answered, clock())
+    const inputs = editInputs(call, parts.gateway)
+    return answerImages(call, { operation: 'edit', inputs }, parts)
   }
 }
 

@@ -8,6 +8,14 @@ import type { Operations } from '../http/contract-router.ts'
 import { createChatCompletion } from './create-chat-completion.ts'
 import { createEmbedding } from './create-embedding.ts'
 import { createImageEdit, editForm } from './create-image-edit.ts'
+import type { ImageParts } from './image-jobs/create-job.ts'
+import {
+  cancelImageJob,
+  deleteImageJob,
+  listImageJobs,
+  retrieveImageJob,
+} from './image-jobs/stored-jobs.ts'
+import { streamImageJob } from './image-jobs/stream-job.ts'
 import { createImage } from './create-image.ts'
 import { createModeration } from './create-moderation.ts'
 import type { ThoughtSeal } from '../core/chat/sealed-thoughts.ts'
@@ -25,7 +33,7 @@ import {
   retrieveResponse,
 } from './responses/stored-responses.ts'
 
-type Options = {
+type Options = ImageParts & {
   gateway: Gateway
   catalog: Catalog
   routes: RouteTable
@@ -62,5 +70,10 @@ export function v1Operations(options: Options) {
     deleteResponse: deleteResponse(options),
     cancelResponse: cancelResponse(options),
     listResponseInputItems: listResponseInputItems(options),
+    listImageJobs: listImageJobs(options),
+    retrieveImageJob: retrieveImageJob(options),
+    cancelImageJob: cancelImageJob(options),
+    deleteImageJob: deleteImageJob(options),
+    streamImageJob: streamImageJob(options),
   } satisfies Partial<Operations>
 }

@@ -25,9 +25,9 @@ const notAuthenticated = () => {
 }
 
 /** A handler for each operation, which must not be called. */
-function unusedOperations(): Operations {
+function unused(): { operations: Operations; answerInUse: () => Promise<never> } {
   const all: object = Object.fromEntries(operations.map(({ id }) => [id, notCalled]))
-  return all as Operations
+  return { operations: all as Operations, answerInUse: notCalled }
 }
 
 describe('a handler outside the contract', () => {
@@ -42,7 +42,7 @@ describe('a handler outside the contract', () => {
       monotonic: Date.now,
     })
     const contract = createContractRouter(await loadContract(), {
-      inForce: () => ({ operations: unusedOperations(), ...createReferenceCount() }),
+      inForce: () => ({ ...unused(), ...createReferenceCount() }),
       forms: {},
       security: {
         bearer: notAuthenticated,

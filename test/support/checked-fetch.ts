@@ -15,6 +15,9 @@ export async function checkedFetch(
   const { pathname } = new URL(address instanceof Request ? address.url : address)
   const isForAnthropics = new Headers(init?.headers).has('anthropic-version')
   if (response.body === null || isForAnthropics || !isOpenAiPath(pathname)) return response
+  // Jobs, which OpenAI does not have, are sent only to a client that asks for one.
+  const asksForJob = new Headers(init?.headers).get('prefer')?.includes('respond-async') === true
+  if (response.status === 202 && asksForJob) return response
   const { status, statusText, headers } = response
   const decoder = new TextDecoder()
   let text = ''

@@ -7,6 +7,7 @@ import { afterSpending, ProviderFailure, mostRelevantFailure, UnknownOutcome } f
 import { prune } from '../prune.ts'
 import { memoryError } from '../error.ts'
 import type { Warning } from '../model.ts'
+import type { VendorTask } from '../turn.ts'
 import type { PictureTraits } from '../money/pricing.ts'
 import { noUsage } from '../money/price.ts'
 import type { Route, Selection } from '../route.ts'
@@ -55,9 +56,10 @@ type UsedPictures = {
  * model makes all pictures.
  */
 export async function runImage(options: Options): Promise<Whole<ImageResult>> {
-  const { call, selection } = options
+  const { call } = options
+  const selection = selectionOfTasks(options.selection, call.context.tasks?.begun)
   const failures: ProviderFailure[] = []
-  await reserveMemory(options)
+  await reserveMemory({ ...options, selection })
   for (const ofModel of selectionsByModel(selection)) {
     const [first] = ofModel.routes
     const planned = requestFor(options.request, options.planOf(first!))
@@ -74,6 +76,24 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
   }
   throw mostRelevantFailure(failures)
 }
+
+/** Of a job that another process began, the routes that have its tasks, since only they can finish it. */
+function selectionOfTasks(
+  selection: Selection,
+  begun: readonly VendorTask[] | undefined,
+): Selection {
+  if (begun === undefined) return selection
+  const last = begun.at(-1)
+  const routes = selection.routes.filter(
+    ({ model, provider, upstreamModel }) =>
+      model.row.id === last?.modelId &&
+      begun.some((one) => one.provider === provider.id && one.upstreamModel === upstreamModel),
+  )
+  if (routes.length > 0) return { ...selection, routes }
+  throw new UnknownOutcome(new ProviderFailure('unreachable', stoppedText))
+}
+
+const stoppedText = 'The gateway was stopped while it made this picture.'
 
 /** Makes sure that the pictures can be received and converted, before they are paid. */
 async function reserveMemory(options: Options): Promise<void> {

@@ -93,7 +93,9 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       upperImageUsage(request, model, plans.get(model)!.plan, addresses.length),
     exactUsage: (route, first) =>
       exactImageUsage(request, plans.get(route.model)!.plan, { route, first }, addresses.length),
-    read: async ({ deadline: { signal }, context: { memory } }) => {
+    read: async ({ deadline: { signal }, context: { memory, tasks } }) => {
+      // The input pictures of a job that another process began are not stored, and no vendor is asked.
+      if (tasks?.begun !== undefined) return
       const counts = [...plans.values()].map(({ plan }) => plan.sources ?? addresses.length)
       const sent = addresses.slice(addresses.length - Math.max(0, ...counts))
       const takesHeic = [...plans.keys()].some(({ row }) => row.input_image_heic)

@@ -27,6 +27,8 @@ export type StoredAnswer = {
 export type Claim = {
   /** An earlier process began the request and ended before its outcome was known. */
   isRepeat: boolean
+  /** The id of that request. */
+  earlierId?: string | undefined
   /** The prefix of idempotency keys for vendors; does not reveal the caller's key. */
   vendorKey: string
   bytesMax: number
@@ -36,6 +38,16 @@ export type Claim = {
   lose(): Promise<void>
   /** Nothing was executed: releases the key for the next request. */
   free(): Promise<void>
+}
+
+/** Why a key is refused: the request with this id is still being answered. */
+export class KeyInUse extends Error {
+  readonly requestId: string
+
+  constructor(requestId: string) {
+    super('The request is still being answered.')
+    this.requestId = requestId
+  }
 }
 
 /** The state of a key: a claim to execute, or the stored answer with the id of its request. */

@@ -3,23 +3,26 @@ import { callerCancelled } from './deadline.ts'
 
 /** The place of a call that goes on after its answer. */
 type BackgroundPlace = {
-  /** From now on the call ends with its response. */
-  runs(responseId: string, ending: AbortController): void
+  /** From now on the call ends with its response or job. */
+  runs(id: string, ending: AbortController): void
   /** Must be called when the call has ended. */
   leave(): void
 }
 
 type Options = {
-  /** Those of these responses that are in progress. */
-  running: (responseIds: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Those of these responses and jobs that have not ended. */
+  running: (ids: readonly string[]) => Promise<ReadonlySet<string>>
   onFault: (error: unknown) => void
   limits: { backgroundCallsPerAccountMax: number; backgroundRecheckMs: number }
 }
 
-/** The calls of this process that go on after their answer, by the id of their response. */
+/** What an account has too many of, and the parameter that asks for them. */
+type Refused = { what: 'responses' | 'images'; param: 'background' | 'prefer' }
+
+/** The calls of this process that go on after their answer, by the id of their response or job. */
 export type BackgroundCalls = ReturnType<typeof createBackgroundCalls>
 
-/** While a call runs, the responses of all calls are looked up together, since another process may end them. */
+/** While a call runs, all calls are looked up together, since another process may end them. */
 export function createBackgroundCalls({ running, onFault, limits }: Options) {
   const { backgroundCallsPerAccountMax: most, backgroundRecheckMs: recheckMs } = limits
   const places = new Map<string, number>()
@@ -35,16 +38,16 @@ export function createBackgroundCalls({ running, onFault, limits }: Options) {
   }
   const again = () => setTimeout(() => void look(), recheckMs).unref()
   return {
-    /** Takes a place of an account. Throws `rate_limit_exceeded`. */
-    take: (accountId: string): BackgroundPlace => {
+    /** Takes a place of an account. Throws `rate_limit_exceeded`, unless the call was admitted by another process. */
+    take: (accountId: string, refused: Refused | undefined): BackgroundPlace => {
       const taken = places.get(accountId) ?? 0
-      if (taken >= most) throw tooMany(most)
+      if (taken >= most && refused !== undefined) throw tooMany(most, refused)
       places.set(accountId, taken + 1)
       let ownId: string | undefined
       return {
-        runs: (responseId, ending) => {
-          ownId = responseId
-          calls.set(responseId, ending)
+        runs: (id, ending) => {
+          ownId = id
+          calls.set(id, ending)
           timer ??= again()
         },
         leave: () => {
@@ -55,8 +58,10 @@ export function createBackgroundCalls({ running, onFault, limits }: Options) {
         },
       }
     },
-    /** Ends the call of a response, if this process runs it. */
+    /** Ends the call of a response or job, if this process runs it. */
     cancel,
+    /** Whether any call runs. */
+    isBusy: () => calls.size > 0,
     /** Aborts all calls with a ProviderFailure. */
     endAll: (reason: Error) => {
       for (const ending of calls.values()) ending.abort(reason)
@@ -66,10 +71,7 @@ export function createBackgroundCalls({ running, onFault, limits }: Options) {
   }
 }
 
-function tooMany(most: number): GatewayError {
-  const text = `${most} responses of this account are being made in the background. Try again when one has ended.`
-  return new GatewayError('rate_limit_exceeded', text, {
-    param: 'background',
-    retryAfterSeconds: 5,
-  })
+function tooMany(most: number, { what, param }: Refused): GatewayError {
+  const text = `${most} responses and image jobs of this account are running. Ask for more ${what} when one has ended.`
+  return new GatewayError('rate_limit_exceeded', text, { param, retryAfterSeconds: 5 })
 }

@@ -104,6 +104,8 @@ export function callerCancelled(): ProviderFailure {
 }
 
 /** The abort reason when a call outlasts the shutdown of the gateway. */
-export function gatewayStopped(): ProviderFailure {
-  return new ProviderFailure('cancelled', 'The gateway was stopped.')
+export class GatewayStopped extends ProviderFailure {
+  constructor() {
+    super('cancelled', 'The gateway was stopped.')
+  }
 }

@@ -3,6 +3,8 @@ export class Ending extends AbortController {
   #left: AbandonedCalls | undefined
   #ownerId = ''
   #hasLeft = false
+  /** Called when the caller has disconnected and the call continues. */
+  onContinued: (() => void) | undefined
 
   /** Whether the caller has disconnected or cancelled the call. */
   get hasLeft(): boolean {
@@ -17,8 +19,10 @@ export class Ending extends AbortController {
 
   /** Called when the caller disconnects or cancels the call. */
   leave(reason: Error): void {
+    const isFirst = !this.#hasLeft
     this.#hasLeft = true
-    if (this.#left?.add(this, this.#ownerId) !== true) this.abort(reason)
+    if (this.#left?.add(this, this.#ownerId) !== true) return this.abort(reason)
+    if (isFirst) this.onContinued?.()
   }
 
   /** Called when the call has ended. */

@@ -10,28 +10,49 @@ import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
+import { runTask } from '../transport/vendor-task.ts'
 import { membersOf, textIn } from '../../core/any-json.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
 import { countIn } from '../wire/token-count.ts'
 
 type WireAnswer = {
-  output?: { choices?: { message?: { content?: { image?: string }[] } }[] }
+  output?: {
+    choices?: { message?: { content?: { image?: string }[] } }[]
+    task_id?: string
+    task_status?: string
+    results?: { url?: string; code?: string; message?: string }[]
+    code?: string
+    message?: string
+  }
   usage?: unknown
   code?: string
   message?: string
 }
 
 const path = '/api/v1/services/aigc/multimodal-generation/generation'
+const taskPath = '/api/v1/services/aigc/text2image/image-synthesis'
 
-/** Images through DashScope's synchronous call (docs/vendors.md#model-studio-images). */
+/** Images through DashScope's synchronous call, and those of jobs as tasks (docs/vendors.md#model-studio-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, texts, limits, fetchPicture } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
   const bytesMax = limits.jsonBytesMax
+  const begin = jsonRequests(endpoint, { headers: { 'x-dashscope-async': 'enable' } })
+  const viaTask = (call: ImageCall) =>
+    runTask(endpoint, call, {
+      create: begin(taskPath, wireTask(call)),
+      idIn: (bytes) => taskIdIn(bytes, texts),
+      statePath: (id) => `/api/v1/tasks/${id}`,
+      resultIn: (bytes) => taskResultIn(bytes, { texts, count: call.count }),
+      cancelPath: (id) => `/api/v1/tasks/${id}/cancel`,
+      failureReader: (head) => failureReader(head, complaintOf, kindOf, texts),
+    })
   return {
     picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
     generate: async (call) => {
       const { turn, count } = call
+      if (turn.tasks !== undefined && call.target.model.row.makes_tasks === true)
+        return { pictures: await fetchEach(fetchPicture, await viaTask(call), turn) }
       const request = requestTo(path, wireRequest(call))
       const addresses = await receive({ dispatch, request, bytesMax }, turn, (head) =>
         head.status === 200
@@ -44,20 +65,53 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
 }
 
 function wireRequest(call: ImageCall): object {
-  const { request, plan, target, count } = call
-  const { vendorPixels: pixels } = plan
+  const { request, target } = call
   const pictures = request.sources.map((source) => ({ image: pictureUrl(source) }))
   return {
     model: target.upstreamModel,
     // Images come before the text; the output takes the aspect ratio of the last image.
     input: { messages: [{ role: 'user', content: [...pictures, { text: request.prompt }] }] },
-    parameters: {
-      n: count,
-      watermark: false,
-      ...(pixels === undefined ? {} : { size: `${pixels.width}*${pixels.height}` }),
-      ...seedOf(call),
-    },
+    parameters: wireParameters(call),
   }
+}
+
+function wireTask(call: ImageCall): object {
+  const { request, target } = call
+  const input = { prompt: request.prompt }
+  return { model: target.upstreamModel, input, parameters: wireParameters(call) }
+}
+
+function wireParameters(call: ImageCall): object {
+  const { plan, count } = call
+  const { vendorPixels: pixels } = plan
+  return {
+    n: count,
+    watermark: false,
+    ...(pixels === undefined ? {} : { size: `${pixels.width}*${pixels.height}` }),
+    ...seedOf(call),
+  }
+}
+
+function taskIdIn(bytes: Buffer, texts: VendorTexts): string {
+  const body = parseJson(bytes) as WireAnswer
+  if (body.output?.task_id !== undefined) return body.output.task_id
+  throw complaintIn(body, texts)
+}
+
+/** The addresses of the pictures; undefined until the task has ended. */
+function taskResultIn(
+  bytes: Buffer,
+  { texts, count }: { texts: VendorTexts; count: number },
+): string[] | undefined {
+  const { output = {} } = parseJson(bytes) as WireAnswer
+  const { task_status: status, results = [] } = output
+  if (status === 'PENDING' || status === 'RUNNING' || status === 'SUSPENDED') return undefined
+  const addresses = results.flatMap(({ url }) => url ?? [])
+  if (status === 'SUCCEEDED' && addresses.length >= count) return addresses.slice(0, count)
+  // A batch may have failed in part; the pictures that it made are charged.
+  const failed = results.find(({ code }) => code !== undefined) ?? output
+  if (status === 'UNKNOWN') throw new ProviderFailure('not_found', 'The task is unknown.')
+  throw countedFailure(complaintIn(failed, texts), { ...noUsage, images: addresses.length })
 }
 
 /** An error may have status 200: then the answer has `code` and no `output`. */
@@ -76,16 +130,18 @@ function readAnswer(
 }
 
 function addressesIn(body: WireAnswer, texts: VendorTexts, made: number): string[] {
-  if (body.output === undefined && body.code !== undefined) {
-    const complaint = complaintOf(body)
-    throw failureOf(kindOf(500, complaint), complaint, { status: 200, texts, inBand: true })
-  }
+  if (body.output === undefined && body.code !== undefined) throw complaintIn(body, texts)
   const addresses = (body.output?.choices ?? [])
     .flatMap(({ message }) => message?.content ?? [])
     .flatMap(({ image }) => (image === undefined ? [] : [image]))
   if (addresses.length >= made) return addresses
   const text = `The provider delivered ${addresses.length} of ${made} pictures.`
   throw new ProviderFailure('malformed', text)
+}
+
+function complaintIn(body: unknown, texts: VendorTexts): ProviderFailure {
+  const complaint = complaintOf(body)
+  return failureOf(kindOf(500, complaint), complaint, { status: 200, texts, inBand: true })
 }
 
 function complaintOf(body: unknown): Complaint {

@@ -29,6 +29,8 @@ export type UpstreamLimits = {
   answerBytesMax: number
   /** Limit for the JSON of an answer without pictures, and for an event of a stream. */
   jsonBytesMax: number
+  /** The time between two polls of a task. */
+  taskPollMs: number
 }
 export type StreamLimits = Pick<UpstreamLimits, 'answerBytesMax' | 'jsonBytesMax' | 'endTimeoutMs'>
 

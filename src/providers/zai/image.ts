@@ -9,21 +9,35 @@ import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
+import { runTask } from '../transport/vendor-task.ts'
 
 type WireAnswer = {
+  id?: string
+  task_status?: string
+  image_result?: { url?: string }[]
   data?: { url?: string }[]
   content_filter?: { role?: string; level?: number }[]
   error?: unknown
 }
 
-/** Images of `/images/generations`, one per call, as a URL (docs/vendors.md#zai-images). */
+/** Images of `/images/generations`, one per call, as a URL; those of jobs as tasks (docs/vendors.md#zai-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, texts, limits, fetchPicture } = endpoint
   const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.jsonBytesMax
+  const viaTask = (call: ImageCall) =>
+    runTask(endpoint, call, {
+      create: requestTo('/async/images/generations', wireRequest(call)),
+      idIn: (bytes) => taskIdIn(bytes, texts),
+      statePath: (id) => `/async-result/${id}`,
+      resultIn: (bytes) => taskResultIn(bytes, texts),
+      failureReader: (head) => failureReader(head, complaintOf, kindOf, texts),
+    })
   return {
     picturesPerCall: () => 1,
     generate: async (call) => {
+      if (call.turn.tasks !== undefined && call.target.model.row.makes_tasks === true)
+        return { pictures: await fetchEach(fetchPicture, [await viaTask(call)], call.turn) }
       const request = requestTo('/images/generations', wireRequest(call))
       const address = await receive({ dispatch, request, bytesMax }, call.turn, (head) =>
         head.status === 200
@@ -48,7 +62,29 @@ function wireRequest({ request, plan, target }: ImageCall): object {
 function readAnswer(bytes: Buffer, texts: VendorTexts): string {
   // The answer is not validated: `receive` reports a wrong shape as `malformed`.
   const body = parseJson(bytes) as WireAnswer
-  const address = body.data?.[0]?.url
+  return addressIn(body.data, body, texts)
+}
+
+function taskIdIn(bytes: Buffer, texts: VendorTexts): string {
+  const body = parseJson(bytes) as WireAnswer
+  return body.id ?? addressIn(undefined, body, texts)
+}
+
+/** The address of the picture; undefined until the task has ended. */
+function taskResultIn(bytes: Buffer, texts: VendorTexts): string | undefined {
+  const body = parseJson(bytes) as WireAnswer
+  const { task_status: status, image_result: result } = body
+  if (status === 'PROCESSING') return undefined
+  if (status === 'FAIL' && body.error === undefined)
+    throw new ProviderFailure('overloaded', 'The provider failed to make the picture.', {
+      status: 500,
+    })
+  return addressIn(result, body, texts)
+}
+
+/** The address of the first picture. Throws the ProviderFailure that the answer reports. */
+function addressIn(data: WireAnswer['data'], body: WireAnswer, texts: VendorTexts): string {
+  const address = data?.[0]?.url
   if (address !== undefined && address !== '') return address
   if (body.error !== undefined) {
     const complaint = complaintOf(body)

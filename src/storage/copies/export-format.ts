@@ -28,7 +28,12 @@ export type ExportEnd = { rows: number; sha256: string }
 export type ExportPlan = { key: readonly string[]; rowsPerPage: number }
 
 /** Tables that are not exported: triggers fill them, they need no copy, or a row is longer than a line may be. */
-const derived: ReadonlySet<string> = new Set(['usage_hours', 'waiting_pictures', 'write_checks'])
+const derived: ReadonlySet<string> = new Set([
+  'usage_hours',
+  'waiting_pictures',
+  'write_checks',
+  'process_leases',
+])
 
 /** Tables with large rows: a piece has up to 256 KiB, a response up to 8 MiB. */
 const rowsPerPage: Readonly<Record<string, number>> = {

@@ -14,7 +14,7 @@ import type { Answer } from '../../http/answer.ts'
 import { contextOf, type Operation, type OperationCall } from '../../http/operation.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
 import type { ResponseStream } from '../../http/response-stream.ts'
-import { inBackground, type OnStart } from './background.ts'
+import { responseInBackground, type OnStart } from './background.ts'
 import type { History } from './history.ts'
 import { hostedImages, type Followed, type Following } from './hosted-images.ts'
 import type { Emit } from './item.ts'
@@ -30,7 +30,9 @@ export function createResponse(options: Options): Operation<'createResponse'> {
   const { backgroundCalls } = options
   const respond = (call: Call, onBegun?: OnStart) => answer(call, options, onBegun)
   return (call) =>
-    call.body.background === true ? inBackground(call, { backgroundCalls, respond }) : respond(call)
+    call.body.background === true
+      ? responseInBackground(call, { backgroundCalls, respond })
+      : respond(call)
 }
 
 /** Answers a request; `onBegun` is called for a response in the background. */

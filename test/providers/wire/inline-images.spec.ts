@@ -49,6 +49,7 @@ function endpointWith(readSources: ReadSources): { endpoint: Endpoint; sent: Ups
     endTimeoutMs: 1,
     answerBytesMax: 1,
     jsonBytesMax: 1,
+    taskPollMs: 1,
   }
   const coalescing = coalesceStreams({ intervalMs: 0, bytesMax: 1, streamsMin: 1 })
   const endpoint = {

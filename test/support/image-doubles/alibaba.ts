@@ -1,12 +1,18 @@
 import type { ReceivedRequest, ScriptedAnswer } from '../upstream.ts'
-import { isPictureUrl, startImageDouble, unknownMembers, type ImageDouble } from './double.ts'
+import {
+  isPictureUrl,
+  startImageDouble,
+  unknownMembers,
+  type ImageDouble,
+  type Tasks,
+} from './double.ts'
 
 export const alibabaKey = 'sk-test-key-of-alibaba-0123456789'
 
 type Item = { text?: string; image?: string }
 type Body = {
   model: string
-  input: { messages: { role: string; content: Item[] }[] }
+  input: { messages: { role: string; content: Item[] }[]; prompt?: string }
   parameters?: { size?: string; n?: number; seed?: number; watermark?: boolean }
 }
 type Model = {
@@ -44,6 +50,7 @@ const defaultSizes = {
 export function startAlibabaDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,
+    task: answerTask,
     answer: (request, host) => {
       const { model, parameters = {} } = request.body as Body
       const { size = defaultSizes[models[model]!.size], n = 1, seed = host.serial } = parameters
@@ -51,6 +58,13 @@ export function startAlibabaDouble(): Promise<ImageDouble> {
       const content = Array.from({ length: n }, (_, index) => ({
         image: host.keep({ width, height, format: 'png', number: seed + index }),
       }))
+      if (request.path === taskPath) {
+        const output = {
+          task_id: host.begin(content.map(({ image }) => image)),
+          task_status: 'PENDING',
+        }
+        return JSON.stringify({ output, request_id: `7d1c-${host.serial}` })
+      }
       return JSON.stringify({
         output: {
           choices: [{ finish_reason: 'stop', message: { role: 'assistant', content } }],
@@ -63,18 +77,63 @@ export function startAlibabaDouble(): Promise<ImageDouble> {
   })
 }
 
-function refusal({ path, headers, body }: ReceivedRequest): ScriptedAnswer | undefined {
-  if (path !== '/api/v1/services/aigc/multimodal-generation/generation') {
+const taskPath = '/api/v1/services/aigc/text2image/image-synthesis'
+const taskModels = new Set(['qwen-image', 'qwen-image-plus'])
+const states = {
+  waiting: 'PENDING',
+  running: 'RUNNING',
+  done: 'SUCCEEDED',
+  failed: 'FAILED',
+  cancelled: 'CANCELED',
+}
+
+function answerTask(request: ReceivedRequest, tasks: Tasks): ScriptedAnswer | undefined {
+  const [, id = '', cancel] = /^\/api\/v1\/tasks\/([\w-]+)(\/cancel)?$/.exec(request.path) ?? []
+  if (id === '') return undefined
+  const unsigned = unsignedRefusal(request)
+  if (unsigned !== undefined) return unsigned
+  if (request.headers['x-dashscope-async'] !== undefined)
+    return refused(403, 'AccessDenied', 'current user api does not support asynchronous calls')
+  const task = tasks.get(id)
+  const output = { task_id: id, task_status: task === undefined ? 'UNKNOWN' : states[task.state] }
+  if (task === undefined || cancel === undefined) {
+    if (request.method !== 'GET') return refused(405, 'MethodNotAllowed', 'method not allowed')
+    const results = task?.urls.map((url) => ({ orig_prompt: 'x', url }))
+    const failed = { code: 'InternalError', message: 'The picture could not be made.' }
+    const more = { SUCCEEDED: { results }, FAILED: failed }[output.task_status] ?? {}
+    return { body: { request_id: '7d1c-task', output: { ...output, ...more } } }
+  }
+  if (request.method !== 'POST') return refused(405, 'MethodNotAllowed', 'method not allowed')
+  if (task.state !== 'waiting')
+    return refused(400, 'UnsupportedOperation', 'the task is not in PENDING status')
+  task.state = 'cancelled'
+  return { body: { request_id: '7d1c-cancelled' } }
+}
+
+function unsignedRefusal({ headers }: ReceivedRequest): ScriptedAnswer | undefined {
+  const { authorization } = headers
+  if (authorization === `Bearer ${alibabaKey}`) return undefined
+  return refused(401, 'InvalidApiKey', `Invalid API-key provided: ${authorization}`)
+}
+
+function refusal(request: ReceivedRequest): ScriptedAnswer | undefined {
+  const { path, headers, body } = request
+  const isTask = path === taskPath
+  if (!isTask && path !== '/api/v1/services/aigc/multimodal-generation/generation') {
     return refused(404, 'NotFound', 'url not found.')
   }
-  const { authorization } = headers
-  if (authorization !== `Bearer ${alibabaKey}`) {
-    return refused(401, 'InvalidApiKey', `Invalid API-key provided: ${authorization}`)
-  }
+  const unsigned = unsignedRefusal(request)
+  if (unsigned !== undefined) return unsigned
+  if (isTask !== (headers['x-dashscope-async'] === 'enable'))
+    return refused(403, 'AccessDenied', 'current user api does not support synchronous calls.')
   const { model: name } = body as Body
   const model = models[name]
   if (model === undefined) return refused(404, 'ModelNotFound', `Model can not be found: ${name}`)
-  const complaint = complaintAbout(body as Body, model)
+  if (isTask && !taskModels.has(name))
+    return refused(403, 'AccessDenied', 'current user api does not support asynchronous calls')
+  const complaint = isTask
+    ? complaintAboutTask(body as Body, model)
+    : complaintAbout(body as Body, model)
   return complaint === undefined ? undefined : refused(400, 'InvalidParameter', complaint)
 }
 
@@ -105,6 +164,22 @@ function complaintAbout(body: Body, model: Model): string | undefined {
   }
   if (!images.every((one) => isPictureUrl(one, 10_000_000)))
     return 'the image format is illegal and cannot be opened'
+  return parameterComplaint(parameters, model)
+}
+
+function complaintAboutTask(body: Body, model: Model): string | undefined {
+  const { input, parameters = {} } = body
+  const [unknown] = [
+    ...unknownMembers(body, ['model', 'input', 'parameters']),
+    ...unknownMembers(input, ['prompt', 'negative_prompt']),
+    ...unknownMembers(parameters, parameterNames),
+  ]
+  if (unknown !== undefined) return `Unknown parameter: ${unknown}`
+  if (typeof input.prompt !== 'string' || input.prompt === '') return 'prompt must not be empty'
+  return parameterComplaint(parameters, model)
+}
+
+function parameterComplaint(parameters: Body['parameters'] & {}, model: Model) {
   const { size, n = 1, seed = 0, watermark = false } = parameters
   if (model.picturesMax === 1 && n !== 1) return 'num_images_per_prompt must be 1'
   if (!Number.isInteger(n) || n < 1 || n > model.picturesMax) return 'n is out of range'

@@ -6,11 +6,22 @@ import { paint, type Painting } from './paint.ts'
 export type VendorDouble = {
   refusal(request: ReceivedRequest): ScriptedAnswer | undefined
   answer(request: ReceivedRequest, host: PictureHost): AsyncIterable<string> | string
+  /** Answers a request about a task; undefined for another request. */
+  task?(request: ReceivedRequest, tasks: Tasks): ScriptedAnswer | undefined
 }
+/** A task of a vendor: it is done after `pollsLeft` more polls. */
+export type Task = {
+  urls: readonly string[]
+  pollsLeft: number
+  state: 'waiting' | 'running' | 'done' | 'failed' | 'cancelled'
+}
+export type Tasks = ReadonlyMap<string, Task>
 export type PictureHost = {
   /** Stores a picture, and returns its URL. */
   keep(painting: Painting): string
   base64(painting: Painting): Promise<string>
+  /** Begins a task that makes these pictures; returns its id. */
+  begin(urls: readonly string[]): string
   /** Number of earlier calls. */
   serial: number
 }
@@ -22,6 +33,13 @@ export type ImageDouble = {
   calls: ReceivedRequest[]
   /** Requests for pictures by URL. */
   fetches: ReceivedRequest[]
+  /** Requests about tasks. */
+  polls: ReceivedRequest[]
+  tasks: Tasks
+  /** Tasks are done after this number of polls, 0 by default. */
+  workFor(polls: number): void
+  /** Sets the answers to requests about tasks; `paint` answers with the state. */
+  playPolls(...answers: (ScriptedAnswer | 'paint')[]): void
   /** Answers the next valid calls with the given answers; `paint` answers with a picture. */
   play(...answers: (ScriptedAnswer | 'paint')[]): void
   /** Sets the answers to requests for pictures by URL. */
@@ -41,7 +59,11 @@ export async function startImageDouble(vendor: VendorDouble): Promise<ImageDoubl
   const upstream = await startUpstream()
   const calls: ReceivedRequest[] = []
   const fetches: ReceivedRequest[] = []
+  const polls: ReceivedRequest[] = []
+  const tasks = new Map<string, Task>()
   const pictures = new Map<string, Painting>()
+  const scriptedPolls: (ScriptedAnswer | 'paint')[] = []
+  let pollsOfTask = 0
   const scripted: (ScriptedAnswer | 'paint')[] = []
   const scriptedFetches: (ScriptedAnswer | 'paint')[] = []
   let origin = upstream.url
@@ -57,7 +79,26 @@ export async function startImageDouble(vendor: VendorDouble): Promise<ImageDoubl
     const headers = { 'content-type': `image/${painting.format}` }
     return { headers, pieces: painted(painting) }
   }
+  const begin = (urls: readonly string[]) => {
+    const id = `task-${tasks.size}-${'0123456789abcdef'.repeat(2)}`
+    tasks.set(id, { urls, pollsLeft: pollsOfTask, state: 'waiting' })
+    return id
+  }
+  const answerTask = (request: ReceivedRequest): ScriptedAnswer | undefined => {
+    const [, id = ''] = /(task-[\w-]+)/.exec(request.path) ?? []
+    const task = tasks.get(id)
+    const isWorkedOn = task?.state === 'waiting' || task?.state === 'running'
+    if (isWorkedOn && request.method === 'GET')
+      task.state = task.pollsLeft-- > 0 ? 'running' : 'done'
+    const answer = vendor.task?.(request, tasks)
+    if (answer === undefined) return undefined
+    polls.push(request)
+    const script = scriptedPolls.shift()
+    return script === undefined || script === 'paint' ? answer : script
+  }
   const answerCall = (request: ReceivedRequest): ScriptedAnswer => {
+    const ofTask = answerTask(request)
+    if (ofTask !== undefined) return ofTask
     const serial = calls.push(request) - 1
     const refusal = vendor.refusal(request)
     if (refusal !== undefined) return refusal
@@ -69,7 +110,7 @@ export async function startImageDouble(vendor: VendorDouble): Promise<ImageDoubl
       return origin + path
     }
     const base64 = async (painting: Painting) => (await paint(painting)).toString('base64')
-    const text = vendor.answer(request, { keep, base64, serial })
+    const text = vendor.answer(request, { keep, base64, begin, serial })
     const headers = { 'content-type': 'application/json' }
     const pieces = typeof text === 'string' ? [text] : text
     return { headers, pieces, delayMs: delayMs(request) }
@@ -81,6 +122,12 @@ export async function startImageDouble(vendor: VendorDouble): Promise<ImageDoubl
     url: upstream.url,
     calls,
     fetches,
+    polls,
+    tasks,
+    workFor: (count) => {
+      pollsOfTask = count
+    },
+    playPolls: (...answers) => void scriptedPolls.push(...answers),
     play: (...answers) => void scripted.push(...answers),
     playFetches: (...answers) => void scriptedFetches.push(...answers),
     hostPicturesAt: (other) => {
@@ -91,7 +138,9 @@ export async function startImageDouble(vendor: VendorDouble): Promise<ImageDoubl
     },
     picture: (path) => pictures.get(path),
     reset: () => {
-      for (const list of [calls, fetches, scripted, scriptedFetches]) list.length = 0
+      const lists = [calls, fetches, polls, scripted, scriptedFetches, scriptedPolls]
+      for (const list of lists) list.length = 0
+      pollsOfTask = 0
       origin = upstream.url
       delayMs = () => 0
     },

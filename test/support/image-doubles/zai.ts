@@ -1,5 +1,5 @@
 import type { ReceivedRequest, ScriptedAnswer } from '../upstream.ts'
-import { startImageDouble, unknownMembers, type ImageDouble } from './double.ts'
+import { startImageDouble, unknownMembers, type ImageDouble, type Tasks } from './double.ts'
 
 export const zaiKey = 'test-key-of-zai-0123456789.abcdefgh'
 
@@ -41,24 +41,54 @@ const models: Record<string, Model> = {
 export function startZaiDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,
-    answer: ({ body }, host) => {
+    task: answerTask,
+    answer: ({ path, body }, host) => {
       const { model, size = models[model]!.listed[0]! } = body as Body
       const [width = 0, height = 0] = size.split('x').map(Number)
       const url = host.keep({ width, height, format: 'png', number: host.serial })
+      if (path === taskPath) {
+        const id = host.begin([url])
+        const named = { id, model, request_id: 'request-1' }
+        return JSON.stringify({ ...named, task_status: 'PROCESSING' })
+      }
       const filter = [{ role: 'assistant', level: 3 }]
       return JSON.stringify({ created: 1_763_600_000, data: [{ url }], content_filter: filter })
     },
   })
 }
 
-function refusal({ path, headers, body }: ReceivedRequest): ScriptedAnswer | undefined {
+const taskPath = '/async/images/generations'
+
+function answerTask(request: ReceivedRequest, tasks: Tasks): ScriptedAnswer | undefined {
+  const [, id = ''] = /^\/async-result\/([\w-]+)$/.exec(request.path) ?? []
+  if (id === '') return undefined
+  const unsigned = unsignedRefusal(request)
+  if (unsigned !== undefined) return unsigned
+  const task = tasks.get(id)
+  if (task === undefined) return refused(400, '1214', 'The task does not exist')
+  const named = { id, model: 'glm-image', request_id: 'request-1' }
+  if (task.state === 'failed') return { body: { ...named, task_status: 'FAIL' } }
+  if (task.state !== 'done') return { body: { ...named, task_status: 'PROCESSING' } }
+  const image_result = task.urls.map((url) => ({ url }))
+  return { body: { ...named, task_status: 'SUCCESS', image_result } }
+}
+
+function unsignedRefusal({ headers }: ReceivedRequest): ScriptedAnswer | undefined {
   const { authorization } = headers
-  if (authorization !== `Bearer ${zaiKey}`) {
-    return refused(401, '1000', `Authentication failed for ${authorization}`)
-  }
-  if (path !== '/images/generations') return refused(404, '1222', 'The API does not exist')
+  if (authorization === `Bearer ${zaiKey}`) return undefined
+  return refused(401, '1000', `Authentication failed for ${authorization}`)
+}
+
+function refusal(request: ReceivedRequest): ScriptedAnswer | undefined {
+  const { path, body } = request
+  const unsigned = unsignedRefusal(request)
+  if (unsigned !== undefined) return unsigned
+  const isTask = path === taskPath
+  if (!isTask && path !== '/images/generations')
+    return refused(404, '1222', 'The API does not exist')
   const { model: name, prompt, size, quality } = body as Body
   const model = models[name]
+  if (isTask && name !== 'glm-image') return refused(400, '1211', 'Unknown model')
   if (model === undefined) return refused(400, '1211', 'Unknown model, please check the code')
   const known = ['model', 'prompt', 'size', 'quality', 'user_id', 'request_id', 'watermark_enabled']
   const [unknown] = unknownMembers(body, known)

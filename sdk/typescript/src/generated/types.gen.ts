@@ -2482,6 +2482,162 @@ export type ImagesResponse = {
 };
 
 /**
+ * `queued` until the provider is asked, then `in_progress` until the job has ended.
+ *
+ */
+export type ImageJobStatus = 'queued' | 'in_progress' | 'completed' | 'failed' | 'cancelled';
+
+export type ImageJobObject = 'image.job';
+
+/**
+ * Whether images were created or edited.
+ */
+export type ImageJobOperation = 'generation' | 'edit';
+
+/**
+ * Images that are made without a connection. Times are Unix times in seconds.
+ */
+export type ImageJob = {
+    /**
+     * `imgjob_` and the digits of its `x-request-id`.
+     */
+    id: string;
+    object: ImageJobObject;
+    status: ImageJobStatus;
+    created_at: number;
+    /**
+     * When the job ended; null before.
+     */
+    completed_at: number | null;
+    /**
+     * From then on neither the job nor its images exist.
+     */
+    expires_at: number;
+    operation: ImageJobOperation;
+    /**
+     * The model that was asked first.
+     */
+    model: string;
+    /**
+     * The API key of the request.
+     */
+    key_id: string;
+    /**
+     * The prompt, if the account keeps prompts; else null.
+     */
+    prompt: string | null;
+    /**
+     * Why the job failed.
+     */
+    error: ErrorBody | null;
+    /**
+     * The images of a completed job; null in lists.
+     */
+    result: ImageJobResult | null;
+};
+
+/**
+ * The `ImagesResponse` of the request, with links to the images.
+ */
+export type ImageJobResult = {
+    /**
+     * Unix time in seconds.
+     */
+    created: number;
+    data: Array<ImageJobItem>;
+    background?: ImageBackground;
+    /**
+     * Absent if the images differ.
+     */
+    output_format?: ImageFormat;
+    /**
+     * WIDTHxHEIGHT. Absent if the images differ.
+     */
+    size?: string;
+    quality?: string;
+    usage: ImageUsage;
+    warnings?: Array<Warning>;
+};
+
+export type ImageJobItem = {
+    /**
+     * A signed link to the image, which needs no key and is valid for an hour.
+     */
+    url: string;
+    /**
+     * The image as base64, if it was requested.
+     */
+    b64_json?: string;
+    revised_prompt?: string;
+    output_format: ImageFormat;
+    /**
+     * The size of the file.
+     */
+    bytes: number;
+};
+
+export type ImageJobList = {
+    object: ListObject;
+    data: Array<ImageJob>;
+    first_id: string | null;
+    last_id: string | null;
+    has_more: boolean;
+};
+
+/**
+ * An image of a job, with the members of a streamed request; or the error that ends the stream.
+ */
+export type ImageJobEvent = ImageJobImageEvent | ImageJobErrorEvent;
+
+export type ImageJobImageEvent = {
+    type: ImageJobEventType;
+    /**
+     * The image as base64.
+     */
+    b64_json: string;
+    /**
+     * Unix time in seconds.
+     */
+    created_at: number;
+    size: string;
+    quality: string;
+    background: ImageBackground;
+    output_format: ImageFormat;
+    /**
+     * The place of the image in the answer, from 0.
+     */
+    image_index: number;
+    /**
+     * The usage of the whole job in the event of the last image, zeros before.
+     */
+    usage: StreamedImageUsage;
+    warnings?: Array<Warning>;
+};
+
+export type ImageJobEventType = 'image_generation.completed' | 'image_edit.completed';
+
+export type StreamedImageUsage = {
+    input_tokens: number;
+    output_tokens: number;
+    total_tokens: number;
+    input_tokens_details: ImageTokenDetails;
+    cost?: Usd | null;
+    cost_status?: CostStatus;
+    cost_details?: CostDetails;
+};
+
+export type ImageJobErrorEvent = {
+    type: 'error';
+    error: ErrorBody;
+};
+
+export type DeletedImageJob = {
+    id: string;
+    object: ImageJobObject;
+    deleted: true;
+};
+
+/**
  * Options of Google's image models, such as the preview image model.
  */
 export type ImageConfigGoogle = {
@@ -5625,6 +5781,11 @@ export type ProviderKeyPath = ProviderKeyId;
 export type ResponsePath = string;
 
 /**
+ * The id of the job.
+ */
+export type ImageJobPath = string;
+
+/**
  * Maximum number of items to return.
  */
 export type PageLimit = number;
@@ -5784,6 +5945,14 @@ export type AnthropicBetaHeader = string;
 export type IdempotencyKeyHeader = IdempotencyKey;
 
 /**
+ * `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
+ * work goes on without the connection. With `wait=n` beside it the response waits up to `n`
+ * seconds, at most 60, for the images. Other preferences are ignored (RFC 7240).
+ *
+ */
+export type PreferHeader = string;
+
+/**
  * `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
  * response and does not cache it.
  *
@@ -5850,6 +6019,13 @@ export type CreateImageData = {
          *
          */
         'x-gateway-allow-repeat'?: Switch;
+        /**
+         * `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
+         * work goes on without the connection. With `wait=n` beside it the response waits up to `n`
+         * seconds, at most 60, for the images. Other preferences are ignored (RFC 7240).
+         *
+         */
+        prefer?: string;
     };
     path?: never;
     query?: never;
@@ -5937,6 +6113,10 @@ export type CreateImageResponses = {
      * The images.
      */
     200: ImagesResponse;
+    /**
+     * The job that goes on, for a request with the preference `respond-async`.
+     */
+    202: ImageJob;
 };
 
 export type CreateImageResponse = CreateImageResponses[keyof CreateImageResponses];
@@ -5976,6 +6156,13 @@ export type CreateImageEditData = {
          *
          */
         'x-gateway-allow-repeat'?: Switch;
+        /**
+         * `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
+         * work goes on without the connection. With `wait=n` beside it the response waits up to `n`
+         * seconds, at most 60, for the images. Other preferences are ignored (RFC 7240).
+         *
+         */
+        prefer?: string;
     };
     path?: never;
     query?: never;
@@ -6063,6 +6250,10 @@ export type CreateImageEditResponses = {
      * The edited images.
      */
     200: ImagesResponse;
+    /**
+     * The job that goes on, for a request with the preference `respond-async`.
+     */
+    202: ImageJob;
 };
 
 export type CreateImageEditResponse = CreateImageEditResponses[keyof CreateImageEditResponses];
@@ -6113,18 +6304,6 @@ export type RetrieveImageFileErrors = {
      * None of the picture's bytes is in the requested range.
      */
     416: ErrorResponse;
-    /**
-     * The request headers are too large or too many.
-     */
-    431: ErrorResponse;
-    /**
-     * The gateway failed. Its log has the details.
-     */
-    500: ErrorResponse;
-    /**
-     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
-     */
-    503: ErrorResponse;
 };
 
 export type RetrieveImageFileError = RetrieveImageFileErrors[keyof RetrieveImageFileErrors];
@@ -6141,6 +6320,331 @@ export type RetrieveImageFileResponses = {
 };
 
 export type RetrieveImageFileResponse = RetrieveImageFileResponses[keyof RetrieveImageFileResponses];
+
+export type ListImageJobsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Maximum number of items to return.
+         */
+        limit?: number;
+        /**
+         * The id of a job; the page begins with the job after it.
+         */
+        after?: string;
+        /**
+         * Only jobs with this status.
+         */
+        status?: ImageJobStatus;
+    };
+    url: '/v1/images/jobs';
+};
+
+export type ListImageJobsErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type ListImageJobsError = ListImageJobsErrors[keyof ListImageJobsErrors];
+
+export type ListImageJobsResponses = {
+    /**
+     * The jobs.
+     */
+    200: ImageJobList;
+};
+
+export type ListImageJobsResponse = ListImageJobsResponses[keyof ListImageJobsResponses];
+
+export type DeleteImageJobData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the job.
+         */
+        job_id: string;
+    };
+    query?: never;
+    url: '/v1/images/jobs/{job_id}';
+};
+
+export type DeleteImageJobErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type DeleteImageJobError = DeleteImageJobErrors[keyof DeleteImageJobErrors];
+
+export type DeleteImageJobResponses = {
+    /**
+     * The job has been deleted.
+     */
+    200: DeletedImageJob;
+};
+
+export type DeleteImageJobResponse = DeleteImageJobResponses[keyof DeleteImageJobResponses];
+
+export type RetrieveImageJobData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the job.
+         */
+        job_id: string;
+    };
+    query?: {
+        /**
+         * `b64_json` returns the images as base64 too.
+         */
+        include?: 'b64_json';
+    };
+    url: '/v1/images/jobs/{job_id}';
+};
+
+export type RetrieveImageJobErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type RetrieveImageJobError = RetrieveImageJobErrors[keyof RetrieveImageJobErrors];
+
+export type RetrieveImageJobResponses = {
+    /**
+     * The job.
+     */
+    200: ImageJob;
+};
+
+export type RetrieveImageJobResponse = RetrieveImageJobResponses[keyof RetrieveImageJobResponses];
+
+export type CancelImageJobData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the job.
+         */
+        job_id: string;
+    };
+    query?: never;
+    url: '/v1/images/jobs/{job_id}/cancel';
+};
+
+export type CancelImageJobErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type CancelImageJobError = CancelImageJobErrors[keyof CancelImageJobErrors];
+
+export type CancelImageJobResponses = {
+    /**
+     * The job.
+     */
+    200: ImageJob;
+};
+
+export type CancelImageJobResponse = CancelImageJobResponses[keyof CancelImageJobResponses];
+
+export type StreamImageJobData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of the last event that was received.
+         */
+        'last-event-id'?: string;
+    };
+    path: {
+        /**
+         * The id of the job.
+         */
+        job_id: string;
+    };
+    query?: never;
+    url: '/v1/images/jobs/{job_id}/events';
+};
+
+export type StreamImageJobErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type StreamImageJobError = StreamImageJobErrors[keyof StreamImageJobErrors];
+
+export type StreamImageJobResponses = {
+    /**
+     * The events.
+     */
+    200: string;
+};
+
+export type StreamImageJobResponse = StreamImageJobResponses[keyof StreamImageJobResponses];
 
 export type CreateChatCompletionData = {
     body: CreateChatCompletionRequest;

@@ -1,0 +1,99 @@
+import { createImageJobs, type JobStore } from '../accounts/image-jobs.ts'
+import { pictureRemoval } from '../accounts/picture-rows.ts'
+import { createProcessLeases } from '../accounts/process-leases.ts'
+import type { ResponseStore } from '../accounts/stored-responses.ts'
+import type { Sweep } from '../accounts/sweep.ts'
+import { createBackgroundCalls, type BackgroundCalls } from '../core/resilience/background-calls.ts'
+import type { TakeOver } from '../v1/image-jobs/take-over.ts'
+import { createJobWatch } from '../v1/image-jobs/watch.ts'
+import type { Environment, StoreParts } from './store.ts'
+
+type Needed = Pick<Environment, 'config' | 'events' | 'clock'>
+type Executed = Pick<StoreParts, 'store' | 'encryption'> & {
+  storedResponses: ResponseStore
+  /** The generation that finishes jobs of processes that have ended. */
+  current: () => { takeOver: TakeOver }
+}
+
+/** Builds what goes on without a connection: image jobs, and responses in the background. */
+export function assembleBackground(environment: Needed, executed: Executed) {
+  const { config, events, clock } = environment
+  const { store, encryption, storedResponses } = executed
+  const { limits } = config
+  const imageJobs = createImageJobs({
+    store,
+    encryption,
+    removal: (jobId) => pictureRemoval(store.db, [jobId]),
+    limits,
+    clock,
+    onSwept: (error) => events.worked('image_jobs', error),
+  })
+  const backgroundCalls = createBackgroundCalls({
+    running: runningOf(storedResponses, imageJobs),
+    onFault: events.faulted,
+    limits,
+  })
+  const jobWatch = createJobWatch({
+    unended: imageJobs.unended,
+    intervalMs: limits.backgroundRecheckMs,
+    watchersPerAccountMax: limits.backgroundCallsPerAccountMax,
+  })
+  const leases = leasesOf(environment, { ...executed, imageJobs, backgroundCalls })
+  return {
+    imageJobs,
+    backgroundCalls,
+    jobWatch,
+    close: () => {
+      leases.close()
+      imageJobs.close()
+    },
+  }
+}
+
+/** Those of these responses and jobs that have not ended. */
+function runningOf(responses: ResponseStore, jobs: JobStore) {
+  return async (ids: readonly string[]): Promise<ReadonlySet<string>> => {
+    const { true: ofJobs = [], false: others = [] } = Object.groupBy(ids, (id) =>
+      String(id.startsWith('imgjob_')),
+    )
+    const found = await Promise.all([
+      ofJobs.length === 0 ? new Set<string>() : jobs.unended(ofJobs),
+      others.length === 0 ? new Set<string>() : responses.running(others),
+    ])
+    return found[0].union(found[1])
+  }
+}
+
+/** Jobs of other processes that this process finishes at a time. */
+const adoptedMax = 20
+
+/** Takes over the jobs and responses of processes that have ended. */
+function leasesOf(
+  { clock, events, config }: Needed,
+  {
+    store,
+    storedResponses,
+    imageJobs,
+    backgroundCalls,
+    current,
+  }: Executed & { imageJobs: JobStore; backgroundCalls: BackgroundCalls },
+): Sweep {
+  let adopted = 0
+  return createProcessLeases({
+    store,
+    clock,
+    intervalMs: config.limits.processLeaseMs,
+    isBusy: backgroundCalls.isBusy,
+    adopt: async (owner) => {
+      await storedResponses.failAll(owner)
+      const jobs = await imageJobs.adopt(owner, adoptedMax - adopted)
+      adopted += jobs.length
+      // Not awaited, since tasks take minutes.
+      for (const job of jobs)
+        void current()
+          .takeOver(job)
+          .finally(() => adopted--)
+    },
+    onSwept: (error) => events.worked('process_leases', error),
+  })
+}

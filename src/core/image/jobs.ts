@@ -1,0 +1,80 @@
+import type { components } from '../../../generated/types.ts'
+import type { Caller, CallContext } from '../caller.ts'
+import type { VendorTask } from '../turn.ts'
+
+type Schemas = components['schemas']
+
+/** A picture of a job: the file that holds it, and the prompt that the vendor used. */
+export type JobPicture = {
+  file: { id: string; format: Schemas['ImageFormat']; bytes: number; expiresAtMs: number }
+  revised_prompt?: string
+}
+/** The answer of a job, with its pictures as files. */
+export type JobResult = Omit<Schemas['ImageJobResult'], 'data'> & { data: readonly JobPicture[] }
+
+/** A request that another process can begin, or finish: its body without the input pictures. */
+export type JobRequest = { body: object } & Pick<CallContext, 'strict' | 'fallback'>
+
+/** The content of a job, which is encrypted in the store. */
+export type JobContent = {
+  /** Present if the account keeps prompts. */
+  prompt?: string
+  /** Present until the job has ended. */
+  request?: JobRequest
+  result?: JobResult
+  error?: Schemas['ErrorBody']
+}
+
+/** Pictures that are made without a connection. */
+export type ImageJob = {
+  id: string
+  accountId: string
+  keyId: string
+  mode: Caller['mode']
+  operation: Schemas['ImageJobOperation']
+  model: string
+  status: Schemas['ImageJobStatus']
+  createdAtMs: number
+  completedAtMs: number | null
+  expiresAtMs: number
+  /** The tasks at vendors that make its pictures. */
+  tasks: readonly VendorTask[]
+  content: JobContent
+}
+
+/** The end of a job. A job that expires at another time than it was begun with has `expiresAtMs`. */
+export type JobEnd = Pick<ImageJob, 'content'> & {
+  status: 'completed' | 'failed' | 'cancelled'
+  expiresAtMs?: number
+}
+
+export type JobOwner = Pick<Caller, 'accountId' | 'keyId' | 'mode' | 'models'>
+
+/**
+ * The stored jobs. A caller finds those of its own account and mode, and a key that is restricted to certain
+ * models its own; others are the same as missing. All functions throw a GatewayError if the store fails.
+ */
+export type ImageJobs = {
+  /** Throws a GatewayError if no job can be stored. */
+  assertOn(): void
+  /** Stores a job, which this process executes, before a vendor is asked. Throws `rate_limit_exceeded`. */
+  begin(job: ImageJob): Promise<void>
+  /** From now on a vendor may be asked. Throws a ProviderFailure if the job was cancelled or deleted. */
+  asked(id: string): Promise<void>
+  /** Stores the tasks of a job that this process executes. */
+  setTasks(id: string, tasks: readonly VendorTask[]): Promise<void>
+  /** Ends a job that this process executes; false if it has ended before, or was deleted. */
+  end(job: ImageJob, end: JobEnd): Promise<boolean>
+  /** Leaves a job to another process. */
+  release(id: string): Promise<void>
+  find(caller: JobOwner, id: string): Promise<ImageJob | undefined>
+  /** The newest first, without their content. */
+  list(
+    caller: JobOwner,
+    page: { limit: number; after?: string | undefined; status?: ImageJob['status'] | undefined },
+  ): Promise<ImageJob[]>
+  /** Cancels a job that has not ended; false if it has, or does not exist. */
+  cancel(caller: JobOwner, id: string): Promise<boolean>
+  /** Deletes a job with its pictures; false if it does not exist. */
+  remove(caller: JobOwner, id: string): Promise<boolean>
+}

@@ -1,0 +1,183 @@
+import type { components } from '../../../generated/types.ts'
+import { GatewayError, toGatewayError } from '../../core/error.ts'
+import type { Gateway } from '../../core/gateway.ts'
+import type { ImageJob, JobRequest } from '../../core/image/jobs.ts'
+import type { ImageInputs } from '../../core/image/work.ts'
+import { KeyInUse } from '../../core/repeats/idempotency.ts'
+import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
+import type { Answer } from '../../http/answer.ts'
+import { contextOf, type OperationCall } from '../../http/operation.ts'
+import { inBackground } from '../in-background.ts'
+import { imagesAnswer } from '../images-answer.ts'
+import { acceptedAnswer, pathOf } from './job-form.ts'
+import { completeJob, failJob, jobIdOf, tasksOf, type JobParts } from './run-job.ts'
+
+type Call = OperationCall<'createImage'> | OperationCall<'createImageEdit'>
+
+export type ImageParts = JobParts & {
+  gateway: Pick<Gateway, 'find' | 'image'>
+  backgroundCalls: BackgroundCalls
+  /** How long the pictures of a job are stored. */
+  pictureDays: number
+}
+
+type ImageRequest = {
+  operation: components['schemas']['ImageJobOperation']
+  inputs: ImageInputs
+}
+
+/** Makes the pictures of a request: a job if the client asks for one, or leaves a request that it can repeat. */
+export async function answerImages(
+  call: Call,
+  request: ImageRequest,
+  parts: ImageParts,
+): Promise<Answer> {
+  const { gateway, clock } = parts
+  const { prefer } = call.options
+  const waitMs = prefer === undefined ? undefined : waitIn(prefer)
+  if (waitMs !== undefined) return (await asJob(call, request, parts, waitMs)) ?? plain()
+  if (call.claim !== undefined) return becomingJob(call, request, parts)
+  return plain()
+
+  async function plain(): Promise<Answer> {
+    return imagesAnswer(await gateway.image(request.inputs, contextOf(call, 'images')), clock())
+  }
+}
+
+const waitMsMax = 60_000
+
+/** How long a client that prefers a job waits for its end; undefined if it prefers none (RFC 7240). */
+export function waitIn(prefer: string): number | undefined {
+  const preferences = prefer.split(',').map((one) => one.split(';', 1)[0]!.trim().toLowerCase())
+  if (!preferences.includes('respond-async')) return undefined
+  const wait = preferences.find((one) => /^wait\s*=/.test(one))
+  const seconds = Number(/^wait\s*=\s*"?(\d{1,6})"?$/.exec(wait ?? '')?.[1] ?? 0)
+  return Math.min(1000 * seconds, waitMsMax)
+}
+
+/** Undefined if pictures cannot be stored now, and are in the answer instead. */
+async function asJob(
+  call: Call,
+  { operation, inputs }: ImageRequest,
+  parts: ImageParts,
+  waitMs: number,
+): Promise<Answer | undefined> {
+  const { imageJobs, pictureFiles, gateway, clock, backgroundCalls } = parts
+  const { caller, requestId, memory } = call
+  const earlier =
+    call.claim?.earlierId && (await imageJobs.find(caller, jobIdOf(call.claim.earlierId)))
+  if (earlier) return acceptedAnswer(earlier, pictureFiles)
+  imageJobs.assertOn()
+  if ((await pictureFiles.place(caller.accountId)) === 'inline') return undefined
+  const id = jobIdOf(requestId)
+  const tasks = tasksOf({ id }, parts)
+  return inBackground(call, {
+    backgroundCalls,
+    place: { what: 'images', param: 'prefer' },
+    waitMs,
+    respond: async (ending, onBegun) => {
+      const context = contextOf({ ...call, ending }, 'images')
+      let job: ImageJob | undefined
+      const answered = await gateway.image(inputs, {
+        ...context,
+        tasks,
+        begin: async ({ modelId, startedAt }) => {
+          const queued = newJob(call, parts, { operation, model: modelId, createdAtMs: startedAt })
+          const { strict, fallback } = context
+          const request = { body: storedBody(call), strict, fallback }
+          await imageJobs.begin({ ...queued, content: { ...queued.content, request } })
+          await imageJobs.asked(id)
+          job = { ...queued, status: 'in_progress' }
+          onBegun({
+            id,
+            answer: acceptedAnswer(job, pictureFiles),
+            fail: (error, { signal }) =>
+              failJob(queued, error, { tasks: tasks.list, signal }, parts),
+          })
+        },
+      })
+      const whole = imagesAnswer(answered, clock())
+      if (job === undefined) return whole
+      await completeJob(job, answered, parts, memory)
+      const headers = { location: pathOf(job), 'preference-applied': `wait=${waitMs / 1000}` }
+      return { ...whole, headers: { ...whole.headers, ...headers } }
+    },
+  })
+}
+
+function newJob(
+  { caller, requestId, body }: Call,
+  { pictureDays }: Pick<ImageParts, 'pictureDays'>,
+  begun: Pick<ImageJob, 'operation' | 'model' | 'createdAtMs'>,
+): ImageJob {
+  const { accountId, keyId, mode } = caller
+  return {
+    ...begun,
+    id: jobIdOf(requestId),
+    accountId,
+    keyId,
+    mode,
+    status: 'queued',
+    completedAtMs: null,
+    expiresAtMs: begun.createdAtMs + pictureDays * dayMs,
+    tasks: [],
+    content: caller.keepsPrompts === true ? { prompt: body.prompt } : {},
+  }
+}
+
+const dayMs = 86_400_000
+
+/** The body, with its pictures left out: a process that finishes the job sends none. */
+function storedBody({ body }: Call): JobRequest['body'] {
+  if (!('images' in body)) return body
+  return { ...body, images: body.images.map(() => ({ image_url: '' })) }
+}
+
+/** A request with an idempotency key, which becomes a job when its client leaves: the same key finds it. */
+async function becomingJob(
+  call: Call,
+  { operation, inputs }: ImageRequest,
+  parts: ImageParts,
+): Promise<Answer> {
+  const { gateway, imageJobs, clock, onFault } = parts
+  const { ending, memory } = call
+  let begun: Promise<ImageJob | undefined> | undefined
+  ending.onContinued = () => {
+    const [{ model, name }] = inputs.models
+    const begin = { operation, model: model?.row.id ?? name, createdAtMs: clock() }
+    begun = leave(newJob(call, parts, begin)).catch(onFault) as Promise<ImageJob | undefined>
+  }
+  const leave = async (job: ImageJob): Promise<ImageJob> => {
+    imageJobs.assertOn()
+    await imageJobs.begin({ ...job, status: 'in_progress' })
+    return job
+  }
+  try {
+    const answered = await gateway.image(inputs, contextOf(call, 'images'))
+    const job = await begun
+    if (job !== undefined) await completeJob(job, answered, parts, memory).catch(onFault)
+    return imagesAnswer(answered, clock())
+  } catch (thrown) {
+    const job = await begun
+    const failed = { tasks: [], signal: ending.signal }
+    if (job !== undefined) await failJob(job, toGatewayError(thrown), failed, parts).catch(onFault)
+    throw thrown
+  }
+}
+
+/** The job of a request whose idempotency key is in use, for a client that prefers a job. Else rethrows. */
+export async function jobInUse(
+  thrown: unknown,
+  { caller, options }: Pick<Call, 'caller' | 'options'>,
+  { imageJobs, pictureFiles }: Pick<JobParts, 'imageJobs' | 'pictureFiles'>,
+): Promise<Answer> {
+  const cause = thrown instanceof GatewayError ? thrown.cause : undefined
+  if (!(cause instanceof KeyInUse)) throw thrown
+  const job = await imageJobs.find(caller, jobIdOf(cause.requestId))
+  if (job === undefined) throw thrown
+  if (options.prefer !== undefined && waitIn(options.prefer) !== undefined)
+    return acceptedAnswer(job, pictureFiles)
+  const { code, message, param, retryAfterSeconds } = thrown as GatewayError
+  const text = `${message} GET ${pathOf(job)} returns its job.`
+  throw new GatewayError(code, text, { param: param ?? undefined, retryAfterSeconds, cause })
+}
