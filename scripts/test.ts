@@ -1,11 +1,12 @@
 /**
  * `npm test` runs the specs that need no other process, and beside them the checks of types, lint, contract and
- * format; `npm run test:all` (`--all`) runs the other specs. The last lines name the specs that did not run, and
+ * format, unless these passed with the same files; `npm run test:all` (`--all`) runs the other specs. The last lines name the specs that did not run, and
  * what failed.
  */
 import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -18,6 +19,8 @@ const staticImport = /^(?:import|export)\s(?!type\s)[^'"]*?from\s+'([^']+)'|^imp
 const starters = ['node:child_process', 'playwright-core']
 /** Scripts of package.json. */
 const checks = ['typecheck', 'lint:code', 'lint:contract', 'lint:format']
+/** The checks that passed, which are not repeated while no file changes. */
+const passedFile = join(root, 'node_modules/.cache/checks.json')
 /** Specs of one process that `npm run test:all` runs, and why. Another spec has the same promises in `npm test`. */
 const large: Readonly<Record<string, string>> = {
   'test/connect/real-gateway.spec.ts':
@@ -46,6 +49,9 @@ const longest = [
   'test/contract/operations.spec.ts',
   'test/contract/image-bounds.spec.ts',
   'test/connect/connect.spec.ts',
+  'test/v1/vendor-secrets.spec.ts',
+  'test/v1/store-trouble.spec.ts',
+  'test/oauth/sign-in-flow.spec.ts',
 ]
 const installTimeoutMs = 600_000
 const eachStore = join(root, 'test/support/each-store.ts')
@@ -157,10 +163,16 @@ async function runSpecs(specs: readonly string[], stores: 'postgres' | 'sqlite')
   return code === 0
 }
 
-/** Runs the scripts one after the other, since each uses all cores. Returns those that failed. */
+/**
+ * Runs the scripts one after the other, since each uses all cores, without those that passed with the same
+ * files. Returns those that failed.
+ */
 async function runChecks(scripts: readonly string[]): Promise<string[]> {
+  const digest = digestOfFiles()
+  const passed = new Set(passedWith(digest))
   const failed: string[] = []
   for (const script of scripts) {
+    if (passed.has(script)) continue
     const check = spawn('npm', ['run', '-s', script], {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -170,11 +182,38 @@ async function runChecks(scripts: readonly string[]): Promise<string[]> {
       text(check.stdout),
       text(check.stderr),
     ])
-    if (code === 0) continue
+    if (code === 0) {
+      passed.add(script)
+      continue
+    }
     failed.push(script)
     process.stdout.write(`\n${outputs.join('')}\n"npm run ${script}" failed.\n`)
   }
+  // A file may have changed meanwhile.
+  if (digest !== undefined && digest === digestOfFiles()) {
+    mkdirSync(dirname(passedFile), { recursive: true })
+    writeFileSync(passedFile, JSON.stringify({ digest, passed: [...passed] }))
+  }
   return failed
+}
+
+/** The checks that passed with the same files in an earlier run. */
+function passedWith(digest: string | undefined): readonly string[] {
+  if (digest === undefined || !existsSync(passedFile)) return []
+  const kept = JSON.parse(readFileSync(passedFile, 'utf8')) as { digest: string; passed: string[] }
+  return kept.digest === digest ? kept.passed : []
+}
+
+/** Of all files but ignored ones; undefined outside of a Git repository, where these are not known. */
+function digestOfFiles(): string | undefined {
+  const words = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']
+  const { status, stdout } = spawnSync('git', words, { cwd: root, encoding: 'utf8' })
+  if (status !== 0) return undefined
+  const hash = createHash('sha256').update(process.version)
+  for (const name of stdout.split('\0').filter((name) => existsSync(join(root, name)))) {
+    if (name !== '') hash.update(`${name}\n`).update(readFileSync(join(root, name)))
+  }
+  return hash.digest('hex')
 }
 
 if (import.meta.main) {
