@@ -17,8 +17,6 @@ import { endOtherSessions } from './sessions.ts'
 type Member = components['schemas']['Member']
 type Options = ChangeParts
 
-type RoleChange = { role: Role; actor: Actor }
-
 export type Members = ReturnType<typeof createMembers>
 
 /** The members of an account, for its administrators and for the members themselves. */
@@ -37,7 +35,7 @@ export function createMembers(options: Options) {
       return { ...found, data: await toMembers(db, caller, found.data) }
     },
     /** Throws `not_found`, `last_owner`, `insufficient_scope` for a role that the caller may not change. */
-    changeRole: (caller: Caller, personId: string, { role, actor }: RoleChange) =>
+    changeRole: (caller: Caller, personId: string, { role, actor }: { role: Role; actor: Actor }) =>
       db.transaction().execute(async (transaction) => {
         const row = await find(transaction, caller.accountId, personId)
         if (role === row.role) return toMember(transaction, caller, row)

@@ -17,8 +17,6 @@ import { dateText, everyPage, shownName, tableText } from './lists.ts'
 import { rotateOAuthKeys } from '../accounts/oauth/oauth-keys.ts'
 
 type ApiKey = components['schemas']['ApiKey']
-type CreatedKey = components['schemas']['CreatedApiKey']
-
 const options = {
   account: text,
   kind: text,
@@ -60,7 +58,7 @@ export const createKey: Command = async (words, context) => {
 }
 
 /** Formats a key alone, or client id and secret as `.env` lines. */
-function secretText({ key, client_id: id }: CreatedKey): string {
+function secretText({ key, client_id: id }: components['schemas']['CreatedApiKey']): string {
   return id === undefined ? `${key}\n` : `CLIENT_ID=${id}\nCLIENT_SECRET=${key}\n`
 }
 

@@ -200,12 +200,10 @@ const register: Step = {
 const verifier = 'a-connection-check-that-never-exchanges-its-code-00000'
 const challenge = createHash('sha256').update(verifier).digest('base64url')
 
-type Identity = { id: string; callback: string }
-
 function signIn(
   works: string,
   expects: Check,
-  identityOf: (state: ClientState) => Identity | undefined,
+  identityOf: (state: ClientState) => { id: string; callback: string } | undefined,
 ): Step {
   return {
     works,

@@ -2,8 +2,6 @@ import type { components } from '../../generated/types.ts'
 import type { Attempt } from './resilience/failover.ts'
 import { isProvidersFault } from './failure.ts'
 
-type Measures = components['schemas']['AttemptMeasures']
-
 /** An attempt with the start of its call, Unix time in milliseconds. */
 export type TimedAttempt = Attempt & { at: number }
 
@@ -14,7 +12,7 @@ export type RecentAttempts = {
 }
 
 /** Success rate and latency of attempts, in the contract's form. Errors of callers do not count. */
-export function measuresOf(attempts: readonly Attempt[]): Measures {
+export function measuresOf(attempts: readonly Attempt[]): components['schemas']['AttemptMeasures'] {
   const failures = attempts.filter(isFailure).length
   const durations = attempts
     .filter(({ outcome }) => outcome === 'ok')

@@ -18,8 +18,6 @@ import { parseBody } from './parse-json.ts'
 import { randomUUID } from 'node:crypto'
 import { base64Length } from '../bytes/base64.ts'
 
-type Described = (typeof operations)[number]
-
 /** The parts of a form, which were read while the form arrived. */
 type ArrivedForm = { parts: readonly FormPart[] }
 type ReadBody = { body: unknown; texts: ExtractedTexts; names: FormReading['names'] | undefined }
@@ -41,7 +39,7 @@ export function bodyReceiver(
 
 /** Parses and validates a body; outside of `rest` returns the bytes. Throws a GatewayError. */
 export function bodyReader(
-  { id, bodyTypes, protocol }: Described,
+  { id, bodyTypes, protocol }: (typeof operations)[number],
   form: FormReading | undefined,
 ): (arrived: Pieces | ArrivedForm, memory: MemoryHold) => ReadBody {
   if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts, names: undefined })

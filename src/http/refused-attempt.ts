@@ -4,10 +4,8 @@ import type { Caller } from '../core/caller.ts'
 import { clientOfUserAgent, type RefusedAttempt } from '../core/connection-log.ts'
 import type { ErrorCode, GatewayError } from '../core/error.ts'
 
-type Reason = components['schemas']['AttemptReason']
-
 /** Reasons that the account can see. */
-const reasons: Partial<Record<ErrorCode, Reason>> = {
+const reasons: Partial<Record<ErrorCode, components['schemas']['AttemptReason']>> = {
   expired_api_key: 'key_expired',
   invalid_api_key: 'key_revoked',
   invalid_token: 'connection_ended',

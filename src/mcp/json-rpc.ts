@@ -24,13 +24,11 @@ export type Message =
 
 /** Limit of messages in a batch, which keeps all its answers in memory until the last call has ended. */
 const batchMessagesMax = 100
-type Messages = { isBatch: boolean; messages: Message[] }
-
 /**
  * Parses the body of a POST: one message or a batch; malformed messages are `invalid`. Throws a
  * GatewayError for invalid JSON, for too many values, and for a batch that is empty or too long.
  */
-export function readMessages(body: Buffer): Messages {
+export function readMessages(body: Buffer): { isBatch: boolean; messages: Message[] } {
   const value = parseBody(body)
   if (!Array.isArray(value)) return { isBatch: false, messages: [readMessage(value)] }
   if (value.length === 0) throw new GatewayError('invalid_value', 'The batch is empty.')

@@ -7,14 +7,12 @@ import { redirectHostOf } from './pages/client-text.ts'
 import type { OAuthRefusal } from './error-answer.ts'
 
 type Log = Pick<ConnectionLog, 'refused'>
-type Reason = components['schemas']['AttemptReason']
-
 /** The events that oidc-provider emits when it refuses a client, and the reason to log. */
 const events = {
   'authorization.error': 'authorization_refused',
   'registration_create.error': 'registration_refused',
   'grant.error': 'token_refused',
-} as const satisfies Record<string, Reason>
+} as const satisfies Record<string, components['schemas']['AttemptReason']>
 
 /** Logs the clients that oidc-provider refuses. */
 export function watchRefusals(provider: Provider, log: Log): void {

@@ -5,7 +5,6 @@ import { timingSafeEqualText } from '../bytes/timing-safe-equal.ts'
 import type { Answer } from '../http/answer.ts'
 
 export type ReadMetrics = () => Promise<{ contentType: string; text: string }>
-type Reading = Awaited<ReturnType<ReadMetrics>>
 type Options = { readMetrics: ReadMetrics; metricsToken: () => string | undefined }
 
 /** The metrics, for the token, or for loopback if none is set. Rejects with a 401 otherwise. */
@@ -44,7 +43,7 @@ export function shareReadings(
   read: ReadMetrics,
   { now, sleep: rest }: Time = { now: () => performance.now(), sleep },
 ): ReadMetrics {
-  let next: Promise<Reading> | undefined
+  let next: Promise<Awaited<ReturnType<ReadMetrics>>> | undefined
   let running: Promise<unknown> = Promise.resolve()
   let restUntil = 0
   const timed = async () => {

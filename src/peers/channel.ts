@@ -87,8 +87,6 @@ function publish(
   return redis.publish(name, JSON.stringify(envelope))
 }
 
-type Envelope = { from?: unknown; announcement?: unknown }
-
-function parse(text: string): Envelope | undefined {
+function parse(text: string): { from?: unknown; announcement?: unknown } | undefined {
   return text.length > announcementLengthMax ? undefined : jsonObject(text)
 }

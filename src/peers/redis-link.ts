@@ -2,8 +2,6 @@ import type { createClient } from '@redis/client'
 import { within } from './redis-trouble.ts'
 import type { RedisAddress } from './redis-url.ts'
 
-type Driver = { createClient: typeof createClient }
-
 /** The driver's client, which adds the gateway's prefix to key names. */
 export type RedisCommands = ReturnType<typeof clientOf>
 
@@ -19,7 +17,7 @@ export type RedisLink = {
 const commandsMax = 10_000
 
 type Options = {
-  driver: Driver
+  driver: { createClient: typeof createClient }
   address: RedisAddress
   keyPrefix: string
   connectTimeoutMs: number

@@ -157,7 +157,7 @@ function createWorkers({ program, port, onError, onMessage, onExit }: WorkersOpt
 type Signals = {
   send: (id: number, message: ToWorker) => void
   supervisor: Supervisor
-  events: PrimaryEvents
+  events: ReturnType<typeof createPrimaryEvents>
   /** Workers still running after this time are killed. */
   endMs: number
   exit: (code: number) => void
@@ -196,8 +196,6 @@ function forwardSignals({ send, supervisor, events, endMs, exit }: Signals): voi
   for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
     process.on(signal, () => events.ignored(signal))
 }
-
-type PrimaryEvents = ReturnType<typeof createPrimaryEvents>
 
 function createPrimaryEvents(log: Log) {
   return {

@@ -6,8 +6,6 @@ import type { VendorTexts } from './transport/vendor-texts.ts'
 import type { Vendor } from './vendor.ts'
 
 type Listed = Pick<Vendor, 'modelsPath' | 'modelsAtOrigin' | 'modelsHeaders' | 'modelNames'>
-type Upstream = { dispatch: Dispatch; texts: VendorTexts }
-
 /** Calls wait for the list at most this long; then the requested name counts as unknown. */
 const timeoutMs = 3000
 /** Bounds the memory for a broken list; far above the largest list of any vendor. */
@@ -17,7 +15,7 @@ const namesMax = 10_000
 /** Returns a function that fetches a vendor's model names. It rejects with a ProviderFailure. */
 export function modelLister(
   { modelNames = openAiNames, ...listed }: Listed,
-  { dispatch, texts }: Upstream,
+  { dispatch, texts }: { dispatch: Dispatch; texts: VendorTexts },
 ): (signal: AbortSignal) => Promise<readonly string[]> {
   const request = modelsRequest(listed, timeoutMs)
   return (signal) =>

@@ -1,11 +1,18 @@
-import { Kysely, sql } from 'kysely'
+import { Kysely, sql, type DatabaseConnection, type Driver } from 'kysely'
 import { restrictPermissions, makeFile } from './folder.ts'
 import { useFolder } from './folder-lock.ts'
 import { integersPlugin } from './integers.ts'
 import { assertSchema, migrate, OtherVersion, type SchemaChange } from './migrations.ts'
-import type { SqlValue, Statement } from './sqlite-file.ts'
-import { reportsWaitingMax } from './reader.ts'
-import { openSqliteReader } from './sqlite-reader.ts'
+import {
+  createTurns,
+  readingFailure,
+  reportsWaitingMax,
+  type Reader,
+  type TurnLimits,
+} from './reader.ts'
+import { connectionOf, createLock, dialectOf, execute } from './sqlite-dialect.ts'
+import type { FileOptions, SqlValue, Statement } from './sqlite-file.ts'
+import { startThread, type StoreThread } from './sqlite-thread.ts'
 import { openSqlite } from './sqlite.ts'
 import { cannotOpen, StoreError } from './store-error.ts'
 import { storePath, type Notice, type Store } from './store.ts'
@@ -136,3 +143,77 @@ function createInsertions(db: Kysely<Tables>): Store['insertions'] {
 }
 
 type Compiled = { sql: string; columns: readonly string[] }
+
+type ReaderOptions = Omit<FileOptions, 'readOnly'> &
+  TurnLimits & {
+    /** Time limit of one query. */
+    timeoutMs: number
+    /** Copies the write-ahead log into the store's file; never throws. */
+    restartLog(): Promise<void>
+    /** Minimum interval between log restarts, which run between two readers. */
+    logRestartMs: number
+  }
+
+const idleMs = 60_000
+
+/** Reads in a worker thread, which the first query starts and which ends after an idle minute. */
+export function openSqliteReader(options: ReaderOptions): Reader {
+  const { timeoutMs, waitingMax, perAccountMax, restartLog, logRestartMs, ...file } = options
+  const lock = createLock(Infinity)
+  let thread: StoreThread | undefined
+  let idle: NodeJS.Timeout | undefined
+  const stop = async () => {
+    const stopped = thread
+    thread = undefined
+    await stopped?.stop()
+  }
+  const start = () => {
+    const started = startThread({ ...file, readOnly: true })
+    started.limitAnswers(timeoutMs)
+    return started
+  }
+  let restartedAt = performance.now()
+  const restartLogAtTimes = async () => {
+    if (performance.now() - restartedAt < logRestartMs) return
+    await restartLog()
+    restartedAt = performance.now()
+  }
+  const driver: Driver = {
+    init: async () => undefined,
+    acquireConnection: async () => {
+      await lock.acquire()
+      clearTimeout(idle)
+      await restartLogAtTimes()
+      thread ??= start()
+      return timed(connectionOf(thread, thread.current()), timeoutMs)
+    },
+    beginTransaction: execute('begin'),
+    commitTransaction: execute('commit'),
+    rollbackTransaction: execute('rollback'),
+    releaseConnection: async () => {
+      lock.release()
+      clearTimeout(idle)
+      idle = setTimeout(() => void stop(), idleMs).unref()
+    },
+    destroy: async () => {
+      clearTimeout(idle)
+      await stop()
+    },
+  }
+  const db = new Kysely<Tables>({ dialect: dialectOf(driver), plugins: [integersPlugin] })
+  const begin = createTurns({ waitingMax, perAccountMax }, lock.waiting)
+  return { db, begin, close: () => db.destroy() }
+}
+
+function timed(connection: DatabaseConnection, timeoutMs: number): DatabaseConnection {
+  return {
+    ...connection,
+    executeQuery: async (query, options) => {
+      try {
+        return await connection.executeQuery(query, options)
+      } catch (cause) {
+        throw readingFailure(cause, timeoutMs)
+      }
+    },
+  }
+}

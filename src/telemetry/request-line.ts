@@ -10,11 +10,9 @@ import type { LoggedRefusals } from './refusals.ts'
 /** Methods with a label of their own. Other methods share one, since clients choose them. */
 export const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
 
-type Printing = { log: Log; metrics: Metrics; refusals: LoggedRefusals }
-
 /** Counts a request and logs its line. */
 export function logRequest(
-  { log, metrics, refusals }: Printing,
+  { log, metrics, refusals }: { log: Log; metrics: Metrics; refusals: LoggedRefusals },
   { requestId, method, path, status, durationMs, caller, error, left, row }: FinishedExchange,
 ): void {
   metrics.requests.observe(

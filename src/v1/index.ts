@@ -1,3 +1,5 @@
+import type { components } from '../../generated/types.ts'
+import { restoreBase64 } from '../core/chat/read-chat.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { Catalog } from '../core/model.ts'
 import type { BackgroundCalls } from '../core/resilience/background-calls.ts'
@@ -5,6 +7,8 @@ import type { RouteTable } from '../core/route.ts'
 import type { PictureFiles } from '../core/picture-files.ts'
 import type { StoredResponses } from '../core/stored-responses.ts'
 import type { Operations } from '../http/contract-router.ts'
+import { contextOf, type Operation } from '../http/operation.ts'
+import { receiptHeaders } from '../http/receipt-headers.ts'
 import { createChatCompletion } from './create-chat-completion.ts'
 import { createEmbedding } from './create-embedding.ts'
 import { createImageEdit, editForm } from './create-image-edit.ts'
@@ -17,7 +21,6 @@ import {
 } from './image-jobs/stored-jobs.ts'
 import { streamImageJob } from './image-jobs/stream-job.ts'
 import { createImage } from './create-image.ts'
-import { createModeration } from './create-moderation.ts'
 import type { ThoughtSeal } from '../core/chat/sealed-thoughts.ts'
 import { compactResponse } from './responses/compact-response.ts'
 import { createResponse } from './responses/create-response.ts'
@@ -76,4 +79,25 @@ export function v1Operations(options: Options) {
     deleteImageJob: deleteImageJob(options),
     streamImageJob: streamImageJob(options),
   } satisfies Partial<Operations>
+}
+
+/** The model of OpenAI's API for a request that names none. */
+const standardModel = 'omni-moderation-latest'
+
+/** POST /v1/moderations */
+function createModeration({ gateway }: Options): Operation<'createModeration'> {
+  return async (call) => {
+    const { model = standardModel, input } = restoreBase64(call.body, call.texts, call.memory)
+    const { result, receipt } = await gateway.moderate(
+      { request: { model, input }, models: [gateway.find(model, call.caller)] },
+      contextOf(call, 'moderations'),
+    )
+    const json: components['schemas']['ModerationList'] = {
+      id: `modr-${call.requestId.slice(call.requestId.indexOf('_') + 1)}`,
+      model: receipt.model.row.id,
+      results: [...result.results],
+      ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
+    }
+    return { status: 200, headers: receiptHeaders(receipt), json }
+  }
 }

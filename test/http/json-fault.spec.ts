@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { findJsonFault } from '../../src/http/json-fault.ts'
+import { findJsonFault } from '../../src/http/parse-json.ts'
 import { cpuMs } from '../support/cpu-time.ts'
 
 const rows: [text: string, line: number, column: number, reason: string | RegExp][] = [

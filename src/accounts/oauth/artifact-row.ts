@@ -33,13 +33,11 @@ export function artifactDigest(kind: ArtifactKind, id: string): string {
   return digestOf(`${kind}:${id}`)
 }
 
-type ArtifactContent = { payload: ArtifactPayload; now: number; expiresAt: number }
-
 /** The row of an artifact, without its own id and without a session id. */
 export function artifactRow(
   kind: ArtifactKind,
   id: string,
-  { payload, now, expiresAt }: ArtifactContent,
+  { payload, now, expiresAt }: { payload: ArtifactPayload; now: number; expiresAt: number },
 ): OauthArtifactsTable {
   const { jti: _id, session, ...rest } = payload
   const { cookie: _sessionId, ...ofSession } = fieldsOf(session)

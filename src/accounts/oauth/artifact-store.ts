@@ -132,13 +132,11 @@ function findRow(
     .executeTakeFirst()
 }
 
-type InsertLimits = { now: number; limits: ArtifactLimits }
-
 /** Stores a token, code or grant while its connection exists. Throws a StoreRefusal. */
 async function insertForConnection(
   db: Kysely<Tables>,
   row: OauthArtifactsTable,
-  { now, limits }: InsertLimits,
+  { now, limits }: { now: number; limits: ArtifactLimits },
 ): Promise<void> {
   const isOwn = row.kind === 'ClientCredentials' && row.client_id !== null
   const keyId = isOwn ? await keyOfClient(db, row.client_id!) : row.grant_id

@@ -64,12 +64,10 @@ export function createRequests({ reader }: { reader: Reader }) {
   }
 }
 
-type RowsRequest = { span: Span; filters: readonly RawBuilder<boolean>[]; limit: number }
-
 /** One page of calls; searches for the rows of a filter in `steps`, or without a limit. */
 export async function pageIn(
   db: Kysely<Tables>,
-  request: RowsRequest,
+  request: { span: Span; filters: readonly RawBuilder<boolean>[]; limit: number },
   steps: readonly number[] = rowsSearched,
 ): Promise<Page<RequestRecord>> {
   const { span, filters, limit } = request

@@ -73,9 +73,7 @@ function lengthProblems({ inputs }: EmbeddingRequest, { row, undescribed }: Mode
   return [{ param: `input[${index}]`, message, code: 'context_length_exceeded' }]
 }
 
-type Abilities = Model['row']['embedding']
-
-function isVariable(embedding: Abilities): boolean {
+function isVariable(embedding: Model['row']['embedding']): boolean {
   return embedding?.dimension_choices !== undefined || embedding?.dimensions_max !== undefined
 }
 

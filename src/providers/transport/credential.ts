@@ -16,8 +16,6 @@ type Options = {
   /** Receives each token before its first use, so that texts are cleaned of it. */
   onToken: (token: string) => void
 }
-type Token = { headers: Headers; endsAt: number }
-
 /** A token is renewed this long before it ends, while it is still used. */
 const renewBeforeMs = 5 * 60_000
 /** Not used for a request that may arrive after the token's end. */
@@ -34,7 +32,7 @@ const secondsMax = 3600
 /** The credential of a token endpoint; one request fetches the token for all calls that wait. */
 export function tokenCredential(options: Options): Credential {
   const { monotonic, onToken } = options
-  let token: Token | undefined
+  let token: { headers: Headers; endsAt: number } | undefined
   let fetching: Promise<Headers> | undefined
   let pausedUntil = -Infinity
 

@@ -137,8 +137,6 @@ function renamed(receipt: Receipt, nameOf: Replying['nameOf']): Receipt {
   return warnings.length === 0 ? receipt : { ...receipt, warnings: withNames(warnings, nameOf) }
 }
 
-type ResponseEvents = ReturnType<typeof responseEvents>
-
 /** Numbers the events of a response; `expected` is the response that its stream begins with if the model is silent. */
 function responseEvents(stream: ResponseStream | undefined, expected: () => ModelResponse) {
   let begun: ModelResponse | undefined
@@ -187,7 +185,7 @@ function responseEvents(stream: ResponseStream | undefined, expected: () => Mode
 /** Translates a stream to the events of a response. */
 function streamed(
   first: StreamedChat,
-  events: ResponseEvents,
+  events: ReturnType<typeof responseEvents>,
   { nameOf, models, gateway, following, store, begin, output, clock }: Replying,
 ): Answer {
   const { receipt } = first

@@ -149,9 +149,8 @@ function countedOf({
   return { ...asked, parallel_tool_calls, truncation } as InputTokenCountParams
 }
 
-type Seal = NativeRequest['seal']
 /** The account, and the maker of an answer. */
-type Sealing = Pick<Reading, 'provider' | 'upstreamModel'> & { seal: Seal }
+type Sealing = Pick<Reading, 'provider' | 'upstreamModel'> & { seal: NativeRequest['seal'] }
 
 /** Items that wait for an output of the client. */
 const clientCall =

@@ -32,14 +32,12 @@ export function searchesFor(
   return search != null && model.prices.webSearch !== undefined && provider.id !== unpriced
 }
 
-type SearchMembers = { tools: WebSearchTool[]; max_tool_calls: number }
-
 /** The tool that searches the web, and the limit of its calls (docs/vendors.md#openai-responses). */
 export function writeSearch(
   request: ChatRequest,
   target: Target,
   notes: Notes,
-): SearchMembers | undefined {
+): { tools: WebSearchTool[]; max_tool_calls: number } | undefined {
   const search = searchOf(request, target, notes)
   if (search === undefined) return undefined
   if (!searchesFor(request, target)) {

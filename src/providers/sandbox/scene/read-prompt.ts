@@ -43,14 +43,13 @@ const countWords = {
 }
 
 export type ThingName = keyof typeof thingWords
-type PlaceName = keyof typeof placeWords
 export type Time = keyof typeof timeWords
 
 export type Thing = { name: ThingName; colour: string | undefined; count: number }
 
 type Idea = {
   things: Thing[]
-  places: Set<PlaceName>
+  places: Set<keyof typeof placeWords>
   time: Time | undefined
   /** Every colour that the prompt names, as `#rrggbb`. */
   colours: string[]
