@@ -3613,12 +3613,26 @@ export interface components {
             model: string;
             /** @description The API key of the request. */
             key_id: string;
-            /** @description The prompt, if the account keeps prompts; else null. */
+            /** @description The name of the key; absent in the response that creates the job. */
+            key_name?: string | null;
+            /** @description The prompt, if the account kept prompts when the job began; else null, also in lists. */
             prompt: string | null;
+            /** @description Options of the request, so that it can be repeated; absent in lists. */
+            settings?: components["schemas"]["ImageJobSettings"];
             /** @description Why the job failed. */
             error: components["schemas"]["ErrorBody"] | null;
             /** @description The images of a completed job; null in lists. */
             result: components["schemas"]["ImageJobResult"] | null;
+        };
+        ImageJobSettings: {
+            n?: number | null;
+            size?: string | null;
+            quality?: string | null;
+            background?: string | null;
+            output_format?: string | null;
+            output_compression?: number | null;
+            moderation?: string | null;
+            input_fidelity?: string | null;
         };
         /** @description The `ImagesResponse` of the request, with links to the images. */
         ImageJobResult: {
@@ -3650,6 +3664,8 @@ export interface components {
             first_id: string | null;
             last_id: string | null;
             has_more: boolean;
+            /** @description Why the gateway refuses new jobs of the account; null if it accepts them. */
+            unavailable?: string | null;
         };
         /** @description An image of a job, with the members of a streamed request; or the error that ends the stream. */
         ImageJobEvent: components["schemas"]["ImageJobImageEvent"] | components["schemas"]["ImageJobErrorEvent"];

@@ -1,12 +1,14 @@
+import type { ExpressionBuilder } from 'kysely'
 import { GatewayError } from '../core/error.ts'
 import type { ImageJob, ImageJobs, JobContent, JobOwner } from '../core/image/jobs.ts'
 import type { VendorTask } from '../core/turn.ts'
 import type { Encryption } from '../storage/encryption.ts'
 import { processName } from '../storage/process-name.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
-import type { ImageJobsTable } from '../storage/tables.ts'
+import type { ImageJobsTable, Tables } from '../storage/tables.ts'
 
 type Row = ImageJobsTable
+type FoundRow = Row & { key_name: string | null }
 type Options = { store: GuardedStore; encryption: Encryption; clock: () => number }
 
 export const idForm = /^imgjob_[0-9a-f]{32}$/
@@ -16,11 +18,12 @@ export async function findRow(
   { store, clock }: Pick<Options, 'store' | 'clock'>,
   { accountId, keyId, mode, models }: JobOwner,
   id: string,
-): Promise<Row | undefined> {
+): Promise<FoundRow | undefined> {
   if (!idForm.test(id)) return undefined
   const row = store.db
     .selectFrom('image_jobs')
     .selectAll()
+    .select(keyName)
     .where('id', '=', id)
     .where('account_id', '=', accountId)
     .where('mode', '=', mode)
@@ -40,6 +43,7 @@ export async function listJobs(
   let rows = store.db
     .selectFrom('image_jobs')
     .select(listedColumns)
+    .select(keyName)
     .where('account_id', '=', accountId)
     .where('mode', '=', mode)
     .where('expires_at', '>', clock())
@@ -58,6 +62,13 @@ export async function listJobs(
   return found.map((row) => ({ ...plainJob(row), tasks: [], content: {} }))
 }
 
+const keyName = (row: ExpressionBuilder<Tables, 'image_jobs'>) =>
+  row
+    .selectFrom('api_keys')
+    .select('name')
+    .whereRef('api_keys.id', '=', 'image_jobs.key_id')
+    .as('key_name')
+
 const listedColumns = [
   'id',
   'account_id',
@@ -71,11 +82,12 @@ const listedColumns = [
   'expires_at',
 ] as const
 
-function plainJob(row: Pick<Row, (typeof listedColumns)[number]>) {
+function plainJob(row: Pick<Row, (typeof listedColumns)[number]> & { key_name?: string | null }) {
   return {
     id: row.id,
     accountId: row.account_id,
     keyId: row.key_id,
+    ...(row.key_name === undefined ? {} : { keyName: row.key_name }),
     mode: row.mode,
     operation: row.operation,
     model: row.model,
@@ -87,7 +99,7 @@ function plainJob(row: Pick<Row, (typeof listedColumns)[number]>) {
 }
 
 /** A job without content if its encryption key no longer exists. */
-export function jobOf(row: Row, { encryption }: Pick<Options, 'encryption'>): ImageJob {
+export function jobOf(row: Row | FoundRow, { encryption }: Pick<Options, 'encryption'>): ImageJob {
   const job = plainJob(row)
   const text = encryption.decrypt(row, contextOf(job))
   return {
@@ -118,13 +130,14 @@ export function rowOf(job: ImageJob, options: Pick<Options, 'encryption'>): Row 
   }
 }
 
-/** The encrypted content of a job. */
+/** The encrypted content of a job, which keeps its prompt and settings. */
 export function sealed(
   job: ImageJob,
   content: JobContent,
   { encryption }: Pick<Options, 'encryption'>,
 ) {
-  return encryption.encrypt(JSON.stringify(content), contextOf(job))
+  const { prompt, settings } = job.content
+  return encryption.encrypt(JSON.stringify({ prompt, settings, ...content }), contextOf(job))
 }
 
 /** Binds a ciphertext to its row. */

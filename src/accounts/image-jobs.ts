@@ -1,7 +1,6 @@
 import { CompiledQuery, sql } from 'kysely'
 import type { ImageJob, ImageJobs, JobEnd, JobOwner } from '../core/image/jobs.ts'
 import { GatewayError } from '../core/error.ts'
-import { prune } from '../core/prune.ts'
 import { callerCancelled } from '../core/resilience/deadline.ts'
 import type { Encryption } from '../storage/encryption.ts'
 import { processName } from '../storage/process-name.ts'
@@ -141,7 +140,7 @@ async function cancelJob(options: Options, caller: JobOwner, id: string): Promis
   const row = await findRow(options, caller, id)
   if (row === undefined) return false
   const job = jobOf(row, options)
-  const content = sealed(job, prune({ prompt: job.content.prompt }), options)
+  const content = sealed(job, {}, options)
   const cancelling = store.db
     .updateTable('image_jobs')
     .where('status', 'in', unendedStatuses)

@@ -17,8 +17,9 @@ export type JobRequest = { body: object } & Pick<CallContext, 'strict' | 'fallba
 
 /** The content of a job, which is encrypted in the store. */
 export type JobContent = {
-  /** Present if the account keeps prompts. */
+  /** Present if the account keeps prompts. It stays when the job ends, as `settings` does. */
   prompt?: string
+  settings?: Schemas['ImageJobSettings']
   /** Present until the job has ended. */
   request?: JobRequest
   result?: JobResult
@@ -30,6 +31,8 @@ export type ImageJob = {
   id: string
   accountId: string
   keyId: string
+  /** Undefined before the job was read from the store. */
+  keyName?: string | null
   mode: Caller['mode']
   operation: Schemas['ImageJobOperation']
   model: string

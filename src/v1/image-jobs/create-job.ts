@@ -12,6 +12,7 @@ import { imagesAnswer } from '../images-answer.ts'
 import { acceptedAnswer, pathOf } from './job-form.ts'
 import { completeJob, failJob, jobIdOf, tasksOf, type JobParts } from './run-job.ts'
 
+type ImageJobSettings = components['schemas']['ImageJobSettings']
 type Call = OperationCall<'createImage'> | OperationCall<'createImageEdit'>
 
 export type ImageParts = JobParts & {
@@ -121,8 +122,28 @@ function newJob(
     completedAtMs: null,
     expiresAtMs: begun.createdAtMs + pictureDays * dayMs,
     tasks: [],
-    content: caller.keepsPrompts === true ? { prompt: body.prompt } : {},
+    content: {
+      settings: settingsOf(body),
+      ...(caller.keepsPrompts === true ? { prompt: body.prompt } : {}),
+    },
   }
+}
+
+const settingNames = [
+  'n',
+  'size',
+  'quality',
+  'background',
+  'output_format',
+  'output_compression',
+  'moderation',
+  'input_fidelity',
+] as const
+
+function settingsOf(body: Call['body']): ImageJobSettings {
+  const members: Record<string, unknown> = body
+  // The contract has checked these members, of which each request has most.
+  return Object.fromEntries(settingNames.map((name) => [name, members[name]]))
 }
 
 const dayMs = 86_400_000

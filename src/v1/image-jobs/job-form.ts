@@ -41,7 +41,9 @@ export function jobForm(
     operation,
     model,
     key_id: job.keyId,
+    ...(job.keyName === undefined ? {} : { key_name: job.keyName }),
     prompt: content.prompt ?? null,
+    ...(content.settings === undefined ? {} : { settings: content.settings }),
     error: content.error ?? null,
     result: content.result ? { ...content.result, data: content.result.data.map(item) } : null,
   }

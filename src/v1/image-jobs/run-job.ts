@@ -62,8 +62,7 @@ export async function completeJob(
   // Stored as JSON, which has no members that are undefined.
   const result = { created, data, ...imagesTail(answered) } as JobResult
   const expiresAtMs = Math.min(...data.map(({ file }) => file.expiresAtMs))
-  const content = { ...keptPrompt(job), result }
-  await imageJobs.end(job, { status: 'completed', content, expiresAtMs })
+  await imageJobs.end(job, { status: 'completed', content: { result }, expiresAtMs })
   jobWatch.notify(job.id)
 }
 
@@ -78,9 +77,7 @@ export async function failJob(
   const { error: body } = errorBody(error, requestIdOf(job))
   // The error would say that the provider did not answer in time.
   const message = wasCancelled(error) ? (signal.reason as Error).message : body.message
-  const content = { ...keptPrompt(job), error: { ...body, message } }
+  const content = { error: { ...body, message } }
   await imageJobs.end(job, { status: 'failed', content })
   jobWatch.notify(job.id)
 }
-
-const keptPrompt = ({ content: { prompt } }: Pick<ImageJob, 'content'>) => prune({ prompt })

@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types.ts'
-import { GatewayError } from '../../core/error.ts'
+import { GatewayError, toGatewayError } from '../../core/error.ts'
 import type { ImageJob, JobPicture } from '../../core/image/jobs.ts'
 import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import type { MemoryHold } from '../../bytes/memory-budget.ts'
@@ -17,6 +17,7 @@ type Options = Pick<JobParts, 'imageJobs' | 'pictureFiles'> & {
 /** GET /v1/images/jobs */
 export function listImageJobs({ imageJobs, pictureFiles }: Options): Operation<'listImageJobs'> {
   return async ({ query: { limit, after, status }, caller }) => {
+    const unavailable = await refusalOf(caller.accountId, { imageJobs, pictureFiles })
     const jobs = await imageJobs.list(caller, { limit: limit + 1, after, status })
     const data = jobs.slice(0, limit).map((job) => jobForm(job, pictureFiles))
     const json: Schemas['ImageJobList'] = {
@@ -25,8 +26,23 @@ export function listImageJobs({ imageJobs, pictureFiles }: Options): Operation<'
       first_id: data[0]?.id ?? null,
       last_id: data.at(-1)?.id ?? null,
       has_more: jobs.length > limit,
+      unavailable,
     }
     return { status: 200, json }
+  }
+}
+
+/** Why a new job of the account would be refused; null if it would not. */
+async function refusalOf(
+  accountId: string,
+  { imageJobs, pictureFiles }: Pick<Options, 'imageJobs' | 'pictureFiles'>,
+): Promise<string | null> {
+  try {
+    imageJobs.assertOn()
+    await pictureFiles.place(accountId)
+    return null
+  } catch (thrown) {
+    return toGatewayError(thrown).message
   }
 }
 

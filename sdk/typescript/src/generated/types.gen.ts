@@ -2523,9 +2523,17 @@ export type ImageJob = {
      */
     key_id: string;
     /**
-     * The prompt, if the account keeps prompts; else null.
+     * The name of the key; absent in the response that creates the job.
+     */
+    key_name?: string | null;
+    /**
+     * The prompt, if the account kept prompts when the job began; else null, also in lists.
      */
     prompt: string | null;
+    /**
+     * Options of the request, so that it can be repeated; absent in lists.
+     */
+    settings?: ImageJobSettings;
     /**
      * Why the job failed.
      */
@@ -2534,6 +2542,17 @@ export type ImageJob = {
      * The images of a completed job; null in lists.
      */
     result: ImageJobResult | null;
+};
+
+export type ImageJobSettings = {
+    n?: number | null;
+    size?: string | null;
+    quality?: string | null;
+    background?: string | null;
+    output_format?: string | null;
+    output_compression?: number | null;
+    moderation?: string | null;
+    input_fidelity?: string | null;
 };
 
 /**
@@ -2582,6 +2601,10 @@ export type ImageJobList = {
     first_id: string | null;
     last_id: string | null;
     has_more: boolean;
+    /**
+     * Why the gateway refuses new jobs of the account; null if it accepts them.
+     */
+    unavailable?: string | null;
 };
 
 /**
