@@ -157,10 +157,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
 export function deactivated(
   row: Pick<CatalogModel, 'id' | 'deactivated_at'>,
   param = 'model',
+  next = successorOf(row.id),
 ): GatewayError {
   const { id, deactivated_at: date } = row
-  const next = successorOf(id)
-  const remedy = next === undefined ? 'Choose another model.' : `Its successor is '${next}'.`
+  const remedy = next ? `Its successor is '${next}'.` : 'Choose another model.'
   const message = `The model '${id}' was deactivated${date ? ` on ${date}` : ''}. ${remedy}`
   return new GatewayError('model_deactivated', message, { param, progress: { model: row } })
 }

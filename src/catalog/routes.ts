@@ -120,9 +120,10 @@ function createFind({ catalog, vendorModels, factsOf }: Options): FindModel {
 /** The error of an unknown name for a key that may use these models. */
 function unknownModel({ modelName, param }: ModelNotFound, models: readonly Model[]): GatewayError {
   const near = nearModel(modelName, models)
-  return near !== undefined && near === successorOf(modelName)
-    ? deactivated({ id: modelName }, param!)
-    : new ModelNotFound(modelName, near, param!)
+  const next = successorOf(modelName)
+  return next === undefined
+    ? new ModelNotFound(modelName, near, param!)
+    : deactivated({ id: modelName }, param!, near === next ? next : '')
 }
 
 /** The error of an ambiguous name, without candidates that the key may not use. */

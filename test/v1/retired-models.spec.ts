@@ -120,8 +120,8 @@ describe('the name of a model that its vendor has switched off', () => {
       { model, prompt: 'A fox' },
       { key },
     )
-    const { message } = await expectError(response, { status: 404, code: 'model_not_found' })
-    expect(message).not.to.contain('gpt-image')
+    const { message } = await expectError(response, { status: 410, code: 'model_deactivated' })
+    expect(message).to.equal("The model 'dall-e-3' was deactivated. Choose another model.")
   })
 
   it('is suggested its successor in the models of a new key', async () => {
