@@ -173,8 +173,9 @@ function responseEvents(stream: ResponseStream | undefined, expected: () => Mode
       failed: (error, late) => {
         const response = begun ?? expected()
         const failure = failureForm(error)
-        // Some clients read only the first event, and Codex only the second.
-        write('error', { ...failure, param: null, ...late })
+        const { type, param } = error
+        // Some clients read only the first event, and Codex only the second. OpenAI's client throws for `error.error`.
+        write('error', { ...failure, param: null, error: { type, ...failure, param }, ...late })
         write('response.failed', { response: { ...response, status: 'failed', error: failure } })
         return Buffer.from(take())
       },
