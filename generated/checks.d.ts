@@ -60,6 +60,8 @@ export const bodyChecks: {
   resetPassword: Check<operations['resetPassword']['requestBody']['content']['application/json']>
   describeInvitation: Check<operations['describeInvitation']['requestBody']['content']['application/json']>
   acceptInvitation: Check<operations['acceptInvitation']['requestBody']['content']['application/json']>
+  createWebhook: Check<operations['createWebhook']['requestBody']['content']['application/json']>
+  updateWebhook: Check<operations['updateWebhook']['requestBody']['content']['application/json']>
   signUp: Check<operations['signUp']['requestBody']['content']['application/json']>
   createProviderKey: Check<operations['createProviderKey']['requestBody']['content']['application/json']>
   testProviderKey: Check<operations['testProviderKey']['requestBody']['content']['application/json']>

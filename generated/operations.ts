@@ -1522,6 +1522,182 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "listWebhooks",
+    "method": "get",
+    "path": "/api/webhooks",
+    "queryNames": [
+      "account_id",
+      "limit",
+      "cursor",
+      "order"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "createWebhook",
+    "method": "post",
+    "path": "/api/webhooks",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "retrieveWebhook",
+    "method": "get",
+    "path": "/api/webhooks/{id}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "updateWebhook",
+    "method": "patch",
+    "path": "/api/webhooks/{id}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "deleteWebhook",
+    "method": "delete",
+    "path": "/api/webhooks/{id}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "rotateWebhookSecret",
+    "method": "post",
+    "path": "/api/webhooks/{id}/rotate",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "testWebhook",
+    "method": "post",
+    "path": "/api/webhooks/{id}/test",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "listWebhookDeliveries",
+    "method": "get",
+    "path": "/api/webhooks/{id}/deliveries",
+    "queryNames": [
+      "account_id",
+      "limit",
+      "cursor",
+      "order",
+      "state"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "redeliverWebhook",
+    "method": "post",
+    "path": "/api/webhooks/{id}/deliveries/{delivery_id}/redeliver",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "signUp",
     "method": "post",
     "path": "/api/people",
@@ -2194,6 +2370,18 @@ export const bodyMembers = {
     "token",
     "name",
     "password"
+  ],
+  "createWebhook": [
+    "name",
+    "url",
+    "mode",
+    "events"
+  ],
+  "updateWebhook": [
+    "name",
+    "url",
+    "events",
+    "enabled"
   ],
   "signUp": [
     "email",

@@ -41,7 +41,7 @@ export interface components {
              * @example redis://user:password@host:6379/0
              */
             redis_url?: string;
-            /** @description Key that encrypts stored keys of providers, stored responses and pictures of jobs, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default. */
+            /** @description Key that encrypts stored keys of providers, secrets of webhooks, stored responses and pictures of jobs, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default. */
             encryption_key?: string;
             /**
              * @description Prefix of the keys in Redis. Processes with the same prefix and Redis database share limits, cache and revocations.
@@ -697,7 +697,7 @@ export const settings = [
     "variable": "ENCRYPTION_KEY",
     "standard": null,
     "needsRestart": true,
-    "description": "Key that encrypts stored keys of providers, stored responses and pictures of jobs, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default."
+    "description": "Key that encrypts stored keys of providers, secrets of webhooks, stored responses and pictures of jobs, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default."
   },
   {
     "group": "Models and providers",

@@ -1493,6 +1493,146 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhooks
+         * @description The webhooks of the account, without their secrets.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create a webhook
+         * @description The address receives the events of the account that objects of this `mode` cause from now on.
+         *     It must be a public https address on port 443. The response is the only one that contains the
+         *     `secret` that signs the requests. The number of webhooks per account is limited to 20.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a webhook
+         * @description The webhook without its secret.
+         */
+        get: operations["retrieveWebhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook
+         * @description Deletes the webhook with its secrets, its pending deliveries and their history.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a webhook
+         * @description Members that are omitted keep their values. `enabled: false` ends the pending deliveries, and
+         *     later events are not delivered; `enabled: true` also enables a webhook whose receiver
+         *     answered 410.
+         */
+        patch: operations["updateWebhook"];
+        trace?: never;
+    };
+    "/api/webhooks/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the secret of a webhook
+         * @description Creates a new secret, which the response contains once. For 24 hours each request has two
+         *     signatures, of the new and of the previous secret, so that receivers can change it without a
+         *     gap. Rotating again ends the older of the two at once.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event
+         * @description Queues one event `webhook.test`, which is sent within seconds and not retried, also if the
+         *     webhook is disabled. `GET /api/webhooks/{id}/deliveries` has the outcome.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the deliveries of a webhook
+         * @description Deliveries of the last 30 days with their attempts. Of an account, the newest 20,000 are kept.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/{id}/deliveries/{delivery_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver an event again
+         * @description Sends the event within seconds, with the same `webhook-id`, and retries it like a new one. A
+         *     delivery that is being attempted is returned unchanged.
+         */
+        post: operations["redeliverWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/people": {
         parameters: {
             query?: never;
@@ -1829,7 +1969,148 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "image.job.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A job of the images API has completed
+         * @description `GET /v1/images/jobs/{id}` has the pictures.
+         */
+        post: operations["onImageJobCompleted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "image.job.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A job of the images API has failed
+         * @description `GET /v1/images/jobs/{id}` has the error.
+         */
+        post: operations["onImageJobFailed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "response.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A response in the background has completed
+         * @description `GET /v1/responses/{response_id}` has its output.
+         */
+        post: operations["onResponseCompleted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "response.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A response in the background has failed
+         * @description `GET /v1/responses/{response_id}` has the error.
+         */
+        post: operations["onResponseFailed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "response.incomplete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A response in the background has ended early
+         * @description `GET /v1/responses/{response_id}` has its output and the reason.
+         */
+        post: operations["onResponseIncomplete"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "response.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A response in the background was cancelled
+         * @description `GET /v1/responses/{response_id}` has what it produced before.
+         */
+        post: operations["onResponseCancelled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A test event was requested
+         * @description It has no further content.
+         */
+        post: operations["onWebhookTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         OAuthError: {
@@ -2124,7 +2405,7 @@ export interface components {
          * @description The action, as `<object>.<verb>`.
          * @enum {string}
          */
-        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "settings.update" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept";
+        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "settings.update" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate";
         /** @description The values that the action changed, without secrets; null if it changed none. */
         AuditValues: {
             [key: string]: unknown;
@@ -2139,7 +2420,7 @@ export interface components {
             action: components["schemas"]["AuditAction"];
             /**
              * @description Id of the API key or person who acted; `command_line` for commands of the gateway,
-             *     `signal` for a signal to the process.
+             *     `signal` for a signal to the process, `gateway` for a change that it made itself.
              */
             by: string;
             /** @description Current name of the key or person; null for others. */
@@ -2466,6 +2747,143 @@ export interface components {
         RefusedAttemptList: {
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["RefusedAttempt"][];
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null on the last page. */
+            next_cursor: string | null;
+        };
+        WebhookId: string;
+        WebhookEventId: string;
+        /** @enum {string} */
+        WebhookObject: "webhook";
+        /** @enum {string} */
+        WebhookDeliveryObject: "webhook_delivery";
+        /**
+         * @description What a webhook reports: the end of a job of the images API, or of a response that was created
+         *     with `background: true`.
+         * @enum {string}
+         */
+        WebhookEventType: "image.job.completed" | "image.job.failed" | "response.completed" | "response.failed" | "response.incomplete" | "response.cancelled";
+        /**
+         * @description The type of a test event, whose `data.id` is the id of the webhook.
+         * @enum {string}
+         */
+        WebhookTestType: "webhook.test";
+        AnyWebhookType: components["schemas"]["WebhookEventType"] | components["schemas"]["WebhookTestType"];
+        /**
+         * @description The body of a request to a webhook. It names the object; the receiver retrieves it with a key
+         *     of the account.
+         */
+        WebhookEvent: {
+            type: components["schemas"]["AnyWebhookType"];
+            /** @description When the event happened. */
+            timestamp: components["schemas"]["Time"];
+            data: {
+                /** @description The id of the job or response. */
+                id: string;
+            };
+        };
+        /** @description A public https address on port 443, without a user name or password. */
+        WebhookUrl: string;
+        /** @description The types of events that the webhook receives. */
+        WebhookEventTypes: components["schemas"]["WebhookEventType"][];
+        NewWebhook: {
+            name: components["schemas"]["DisplayName"];
+            url: components["schemas"]["WebhookUrl"];
+            mode: components["schemas"]["Mode"];
+            events: components["schemas"]["WebhookEventTypes"];
+        };
+        WebhookChange: {
+            name?: components["schemas"]["DisplayName"];
+            url?: components["schemas"]["WebhookUrl"];
+            events?: components["schemas"]["WebhookEventTypes"];
+            /** @description Whether events are delivered. */
+            enabled?: boolean;
+        };
+        Webhook: {
+            id: components["schemas"]["WebhookId"];
+            object: components["schemas"]["WebhookObject"];
+            account_id: components["schemas"]["AccountId"];
+            name: components["schemas"]["DisplayName"];
+            url: components["schemas"]["WebhookUrl"];
+            mode: components["schemas"]["Mode"];
+            events: components["schemas"]["WebhookEventTypes"];
+            /** @description Whether events are delivered. */
+            enabled: boolean;
+            /** @description When the receiver answered 410, which disabled the webhook; null if it did not. */
+            gone_at: string | null;
+            /**
+             * @description Until when the previous secret also signs; null if the secret was not rotated in the last
+             *     24 hours.
+             */
+            previous_secret_until: string | null;
+            /** @description Id of the person or API key who created the webhook. */
+            created_by: string;
+            created_at: components["schemas"]["Time"];
+        };
+        WebhookList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["Webhook"][];
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null on the last page. */
+            next_cursor: string | null;
+        };
+        CreatedWebhook: {
+            id: components["schemas"]["WebhookId"];
+            object: components["schemas"]["WebhookObject"];
+            account_id: components["schemas"]["AccountId"];
+            name: components["schemas"]["DisplayName"];
+            url: components["schemas"]["WebhookUrl"];
+            mode: components["schemas"]["Mode"];
+            events: components["schemas"]["WebhookEventTypes"];
+            /** @description Whether events are delivered. */
+            enabled: boolean;
+            /** @description When the receiver answered 410, which disabled the webhook; null if it did not. */
+            gone_at: string | null;
+            /**
+             * @description Until when the previous secret also signs; null if the secret was not rotated in the last
+             *     24 hours.
+             */
+            previous_secret_until: string | null;
+            /** @description Id of the person or API key who created the webhook. */
+            created_by: string;
+            created_at: components["schemas"]["Time"];
+            /** @description `whsec_` and the base64 of the key of the signatures, returned only once. */
+            secret: string;
+        };
+        /**
+         * @description `pending`: the next attempt is due at `next_attempt_at`. `delivered`: the receiver answered
+         *     2xx. `failed`: no attempt is left, or the webhook was disabled.
+         * @enum {string}
+         */
+        WebhookDeliveryState: "pending" | "delivered" | "failed";
+        /** @description One request to the receiver. */
+        WebhookAttempt: {
+            at: components["schemas"]["Time"];
+            /** @description The status of the answer; null without one. */
+            status: number | null;
+            /** @description Why the attempt failed; null if it succeeded. */
+            error: string | null;
+            duration_ms: number;
+        };
+        /** @description An event for one webhook. */
+        WebhookDelivery: {
+            /** @description The id of the event, sent as `webhook-id`. */
+            id: components["schemas"]["WebhookEventId"];
+            object: components["schemas"]["WebhookDeliveryObject"];
+            webhook_id: components["schemas"]["WebhookId"];
+            type: components["schemas"]["AnyWebhookType"];
+            /** @description The id in `data` of the event. */
+            object_id: string;
+            state: components["schemas"]["WebhookDeliveryState"];
+            created_at: components["schemas"]["Time"];
+            /** @description When the next attempt is due; null for an ended delivery. */
+            next_attempt_at: string | null;
+            /** @description The newest attempts, oldest first. */
+            attempts: components["schemas"]["WebhookAttempt"][];
+        };
+        WebhookDeliveryList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["WebhookDelivery"][];
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
@@ -7833,6 +8251,34 @@ export interface components {
          * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
          */
         MemberPath: components["schemas"]["PersonId"];
+        /**
+         * @description The id of the webhook.
+         * @example whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+         */
+        WebhookPath: components["schemas"]["WebhookId"];
+        /**
+         * @description The id of the event, which is its `webhook-id`.
+         * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+         */
+        WebhookDeliveryPath: components["schemas"]["WebhookEventId"];
+        /**
+         * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+         *     ignore the request.
+         * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+         */
+        WebhookIdHeader: components["schemas"]["WebhookEventId"];
+        /**
+         * @description The Unix time in seconds of this attempt.
+         * @example 1795348800
+         */
+        WebhookTimestampHeader: string;
+        /**
+         * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+         *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+         *     signature, of the previous secret, follows after a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        WebhookSignatureHeader: string;
         /**
          * @description The id of the invitation.
          * @example inv_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
@@ -14667,6 +15113,655 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listWebhooks: {
+        parameters: {
+            query: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description Maximum number of items to return.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` returns the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of webhooks. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "object": "webhook",
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "name": "shop server",
+                     *           "url": "https://shop.example/hooks/pictures",
+                     *           "mode": "live",
+                     *           "events": [
+                     *             "image.job.completed",
+                     *             "image.job.failed"
+                     *           ],
+                     *           "enabled": true,
+                     *           "gone_at": null,
+                     *           "previous_secret_until": null,
+                     *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *           "created_at": "2026-11-22T12:00:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "shop server",
+                 *       "url": "https://shop.example/hooks/pictures",
+                 *       "mode": "live",
+                 *       "events": [
+                 *         "image.job.completed",
+                 *         "image.job.failed"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            /** @description The webhook with its secret. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Cache-Control": components["headers"]["NotStored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "webhook",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "name": "shop server",
+                     *       "url": "https://shop.example/hooks/pictures",
+                     *       "mode": "live",
+                     *       "events": [
+                     *         "image.job.completed",
+                     *         "image.job.failed"
+                     *       ],
+                     *       "enabled": true,
+                     *       "gone_at": null,
+                     *       "previous_secret_until": null,
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "secret": "whsec_…"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedWebhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retrieveWebhook: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the webhook.
+                 * @example whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["WebhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "webhook",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "name": "shop server",
+                     *       "url": "https://shop.example/hooks/pictures",
+                     *       "mode": "live",
+                     *       "events": [
+                     *         "image.job.completed",
+                     *         "image.job.failed"
+                     *       ],
+                     *       "enabled": true,
+                     *       "gone_at": null,
+                     *       "previous_secret_until": null,
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "created_at": "2026-11-22T12:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
+            path: {
+                /**
+                 * @description The id of the webhook.
+                 * @example whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["WebhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook is deleted. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
+            path: {
+                /**
+                 * @description The id of the webhook.
+                 * @example whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["WebhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "enabled": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookChange"];
+            };
+        };
+        responses: {
+            /** @description The updated webhook. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "webhook",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "name": "shop server",
+                     *       "url": "https://shop.example/hooks/pictures",
+                     *       "mode": "live",
+                     *       "events": [
+                     *         "image.job.completed",
+                     *         "image.job.failed"
+                     *       ],
+                     *       "enabled": true,
+                     *       "gone_at": null,
+                     *       "previous_secret_until": null,
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "created_at": "2026-11-22T12:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
+            path: {
+                /**
+                 * @description The id of the webhook.
+                 * @example whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["WebhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook with its new secret. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Cache-Control": components["headers"]["NotStored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "webhook",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "name": "shop server",
+                     *       "url": "https://shop.example/hooks/pictures",
+                     *       "mode": "live",
+                     *       "events": [
+                     *         "image.job.completed",
+                     *         "image.job.failed"
+                     *       ],
+                     *       "enabled": true,
+                     *       "gone_at": null,
+                     *       "previous_secret_until": null,
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "secret": "whsec_…"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedWebhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
+            path: {
+                /**
+                 * @description The id of the webhook.
+                 * @example whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["WebhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, which is pending. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9",
+                     *       "object": "webhook_delivery",
+                     *       "webhook_id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "type": "webhook.test",
+                     *       "object_id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "state": "pending",
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "next_attempt_at": "2026-11-22T12:00:00.000Z",
+                     *       "attempts": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description Maximum number of items to return.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` returns the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+                /**
+                 * @description Return only deliveries in this state.
+                 * @example failed
+                 */
+                state?: components["schemas"]["WebhookDeliveryState"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the webhook.
+                 * @example whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["WebhookPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9",
+                     *           "object": "webhook_delivery",
+                     *           "webhook_id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "type": "image.job.completed",
+                     *           "object_id": "imgjob_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c",
+                     *           "state": "pending",
+                     *           "created_at": "2026-11-22T12:00:00.000Z",
+                     *           "next_attempt_at": "2026-11-22T12:00:05.400Z",
+                     *           "attempts": [
+                     *             {
+                     *               "at": "2026-11-22T12:00:00.200Z",
+                     *               "status": 503,
+                     *               "error": "The receiver answered 503.",
+                     *               "duration_ms": 200
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redeliverWebhook: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
+            path: {
+                /**
+                 * @description The id of the webhook.
+                 * @example whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["WebhookPath"];
+                /**
+                 * @description The id of the event, which is its `webhook-id`.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                delivery_id: components["parameters"]["WebhookDeliveryPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, which is pending. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9",
+                     *       "object": "webhook_delivery",
+                     *       "webhook_id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "type": "image.job.completed",
+                     *       "object_id": "imgjob_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c",
+                     *       "state": "pending",
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "next_attempt_at": "2026-11-22T12:00:05.400Z",
+                     *       "attempts": [
+                     *         {
+                     *           "at": "2026-11-22T12:00:00.200Z",
+                     *           "status": 503,
+                     *           "error": "The receiver answered 503.",
+                     *           "duration_ms": 200
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     signUp: {
         parameters: {
             query?: never;
@@ -16338,6 +17433,433 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    onImageJobCompleted: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+                 *     ignore the request.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                "webhook-id": components["parameters"]["WebhookIdHeader"];
+                /**
+                 * @description The Unix time in seconds of this attempt.
+                 * @example 1795348800
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+                 *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+                 *     signature, of the previous secret, follows after a space.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "image.job.completed",
+                 *       "timestamp": "2026-11-22T12:00:00.000Z",
+                 *       "data": {
+                 *         "id": "imgjob_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description The webhook is disabled, and its pending deliveries end. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description The event is delivered. Its body is not read. Answer within 15 seconds; every other answer
+             *     but 410, redirects included, is a failure, and the event is sent again after 5 seconds, 5
+             *     minutes, 30 minutes, 2, 5 and 10 hours. A longer `Retry-After` is respected, up to 10 hours.
+             */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onImageJobFailed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+                 *     ignore the request.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                "webhook-id": components["parameters"]["WebhookIdHeader"];
+                /**
+                 * @description The Unix time in seconds of this attempt.
+                 * @example 1795348800
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+                 *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+                 *     signature, of the previous secret, follows after a space.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "image.job.failed",
+                 *       "timestamp": "2026-11-22T12:00:00.000Z",
+                 *       "data": {
+                 *         "id": "imgjob_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description The webhook is disabled, and its pending deliveries end. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description The event is delivered. Its body is not read. Answer within 15 seconds; every other answer
+             *     but 410, redirects included, is a failure, and the event is sent again after 5 seconds, 5
+             *     minutes, 30 minutes, 2, 5 and 10 hours. A longer `Retry-After` is respected, up to 10 hours.
+             */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onResponseCompleted: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+                 *     ignore the request.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                "webhook-id": components["parameters"]["WebhookIdHeader"];
+                /**
+                 * @description The Unix time in seconds of this attempt.
+                 * @example 1795348800
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+                 *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+                 *     signature, of the previous secret, follows after a space.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "response.completed",
+                 *       "timestamp": "2026-11-22T12:00:00.000Z",
+                 *       "data": {
+                 *         "id": "resp_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description The webhook is disabled, and its pending deliveries end. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description The event is delivered. Its body is not read. Answer within 15 seconds; every other answer
+             *     but 410, redirects included, is a failure, and the event is sent again after 5 seconds, 5
+             *     minutes, 30 minutes, 2, 5 and 10 hours. A longer `Retry-After` is respected, up to 10 hours.
+             */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onResponseFailed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+                 *     ignore the request.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                "webhook-id": components["parameters"]["WebhookIdHeader"];
+                /**
+                 * @description The Unix time in seconds of this attempt.
+                 * @example 1795348800
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+                 *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+                 *     signature, of the previous secret, follows after a space.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "response.failed",
+                 *       "timestamp": "2026-11-22T12:00:00.000Z",
+                 *       "data": {
+                 *         "id": "resp_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description The webhook is disabled, and its pending deliveries end. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description The event is delivered. Its body is not read. Answer within 15 seconds; every other answer
+             *     but 410, redirects included, is a failure, and the event is sent again after 5 seconds, 5
+             *     minutes, 30 minutes, 2, 5 and 10 hours. A longer `Retry-After` is respected, up to 10 hours.
+             */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onResponseIncomplete: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+                 *     ignore the request.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                "webhook-id": components["parameters"]["WebhookIdHeader"];
+                /**
+                 * @description The Unix time in seconds of this attempt.
+                 * @example 1795348800
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+                 *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+                 *     signature, of the previous secret, follows after a space.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "response.incomplete",
+                 *       "timestamp": "2026-11-22T12:00:00.000Z",
+                 *       "data": {
+                 *         "id": "resp_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description The webhook is disabled, and its pending deliveries end. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description The event is delivered. Its body is not read. Answer within 15 seconds; every other answer
+             *     but 410, redirects included, is a failure, and the event is sent again after 5 seconds, 5
+             *     minutes, 30 minutes, 2, 5 and 10 hours. A longer `Retry-After` is respected, up to 10 hours.
+             */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onResponseCancelled: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+                 *     ignore the request.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                "webhook-id": components["parameters"]["WebhookIdHeader"];
+                /**
+                 * @description The Unix time in seconds of this attempt.
+                 * @example 1795348800
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+                 *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+                 *     signature, of the previous secret, follows after a space.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "response.cancelled",
+                 *       "timestamp": "2026-11-22T12:00:00.000Z",
+                 *       "data": {
+                 *         "id": "resp_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description The webhook is disabled, and its pending deliveries end. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description The event is delivered. Its body is not read. Answer within 15 seconds; every other answer
+             *     but 410, redirects included, is a failure, and the event is sent again after 5 seconds, 5
+             *     minutes, 30 minutes, 2, 5 and 10 hours. A longer `Retry-After` is respected, up to 10 hours.
+             */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onWebhookTest: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+                 *     ignore the request.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                "webhook-id": components["parameters"]["WebhookIdHeader"];
+                /**
+                 * @description The Unix time in seconds of this attempt.
+                 * @example 1795348800
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+                 *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+                 *     signature, of the previous secret, follows after a space.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "webhook.test",
+                 *       "timestamp": "2026-11-22T12:00:00.000Z",
+                 *       "data": {
+                 *         "id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description The webhook is disabled, and its pending deliveries end. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description The event is delivered. Its body is not read. Answer within 15 seconds; every other answer
+             *     but 410, redirects included, is a failure, and the event is sent again after 5 seconds, 5
+             *     minutes, 30 minutes, 2, 5 and 10 hours. A longer `Retry-After` is respected, up to 10 hours.
+             */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }

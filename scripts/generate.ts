@@ -77,7 +77,7 @@ function routesOf(document: Document, rows: OperationRow[]): object {
     const described = { operationId: id, security: operation.security, responses: {} }
     paths[path] = { ...paths[path], [method]: described }
   }
-  return { ...document, paths, components: { securitySchemes } }
+  return { ...document, paths, webhooks: {}, components: { securitySchemes } }
 }
 
 /** The values of enumerations, the lengths of texts and the scopes of roles, for the dashboard. */

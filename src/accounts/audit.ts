@@ -106,6 +106,7 @@ function select(db: Kysely<Tables>, { accountId, action, target, by }: Filter) {
           nameOf('api_keys', 'target'),
           nameOf('people', 'target'),
           nameOf('accounts', 'target'),
+          nameOf('webhooks', 'target'),
         )
         .as('target_name'),
     ])
@@ -117,7 +118,7 @@ function select(db: Kysely<Tables>, { accountId, action, target, by }: Filter) {
 }
 
 /** The name of the row whose id the column holds; null without such a row. */
-function nameOf(table: 'people' | 'api_keys' | 'accounts', column: 'by' | 'target') {
+function nameOf(table: 'people' | 'api_keys' | 'accounts' | 'webhooks', column: 'by' | 'target') {
   const id = sql.ref(`audit_events.${column}`)
   return sql<string | null>`(select name from ${sql.table(table)} as named where named.id = ${id})`
 }

@@ -9,6 +9,7 @@ import type { StoreStatement } from '../storage/store.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import { findRow, jobOf, listJobs, rowOf, sealed } from './image-job-rows.ts'
 import { sweepAgain, takeTurn } from './sweep.ts'
+import { publishing } from './webhooks/publishing.ts'
 
 type Options = {
   store: GuardedStore
@@ -164,7 +165,12 @@ function endJob(options: Options, job: ImageJob, end: JobEnd): Promise<boolean> 
         .where('owner', '=', processName)
         .where('status', 'in', unendedStatuses)
         .executeTakeFirstOrThrow()
-      if (numUpdatedRows > 0n) return true
+      if (numUpdatedRows > 0n) {
+        const event = { ...job, objectId: job.id }
+        if (status !== 'cancelled')
+          await publishing({ ...event, type: `image.job.${status}` }, clock()).execute(transaction)
+        return true
+      }
       // Its pictures would stay without a job.
       for (const { sql: text, parameters } of removal(job.id))
         await transaction.executeQuery(CompiledQuery.raw(text, [...parameters]))

@@ -79,7 +79,8 @@ export function timeText(atMs: number): string {
   return new Date(atMs).toISOString()
 }
 
-function timeForm(atMs: number | null): string | null {
+/** A time that may be missing as ISO 8601 text. */
+export function timeForm(atMs: number | null): string | null {
   return atMs === null ? null : timeText(atMs)
 }
 

@@ -7,6 +7,7 @@ import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import { newId } from './id.ts'
 import { operatorChange, type OperatorChangeParts } from './operator-change.ts'
+import { encryptSecretsAgain } from './webhooks/secrets.ts'
 
 type Schemas = components['schemas']
 type ProviderKey = Schemas['ProviderKey']
@@ -67,7 +68,7 @@ export function createProviderKeys(options: Options) {
         await deleteAll(transaction, found)
         return { target: which.id ?? providerId, before: summary(providerId, found) }
       }),
-    /** Encrypts all keys again with the newest encryption key, and returns their number. */
+    /** Encrypts all keys, and the secrets of webhooks, again with the newest encryption key, and returns their number. */
     encryptAgain: async (by: Actor) => {
       encryption.replaceKey()
       let count = 0
@@ -83,6 +84,7 @@ export function createProviderKeys(options: Options) {
             .where('id', '=', row.id)
             .execute()
         }
+        await encryptSecretsAgain(transaction, encryption)
         count = all.length
         return { target: 'provider_keys', after: { keys: count } }
       })

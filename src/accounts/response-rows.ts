@@ -1,10 +1,11 @@
 import { promisify } from 'node:util'
 import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib'
-import { sql, type Kysely } from 'kysely'
+import { sql, type Kysely, type RawBuilder } from 'kysely'
 import type { StoredItem, StoredResponse } from '../core/stored-responses.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { StoredResponsesTable, Tables } from '../storage/tables.ts'
 import type { Store } from '../storage/store.ts'
+import { publishing } from './webhooks/publishing.ts'
 
 /** Rows that one transaction removes: few enough not to delay other queries. */
 export const removedRowsMax = 50
@@ -35,11 +36,16 @@ export type SealedRow = Omit<
   'created_at' | 'expires_at' | 'key_id' | 'runs_until' | 'owner'
 >
 
-/** Replaces a response in progress, and adds its new items; false if it has ended, is late or was removed. */
+type End = { items: IndexedItems; lateAt: number; publish: RawBuilder<unknown> | undefined }
+
+/**
+ * Replaces a response in progress, adds its new items, and publishes its event; false if it has ended, is late or was
+ * removed.
+ */
 export async function endResponse(
   { db }: Pick<Store, 'db'>,
   row: SealedRow,
-  { items, lateAt }: { items: IndexedItems; lateAt: number },
+  { items, lateAt, publish }: End,
 ): Promise<boolean> {
   const { id, account_id: accountId, mode, ...content } = row
   return db.transaction().execute(async (transaction) => {
@@ -53,7 +59,29 @@ export async function endResponse(
       .executeTakeFirst()
     if (ended === 0n) return false
     await indexing(db, row, items).execute(transaction)
+    await publish?.execute(transaction)
     return true
+  })
+}
+
+/** Ends the responses in progress of a process that has ended, each with its event. */
+export async function failResponses(
+  { db }: Pick<Store, 'db'>,
+  owner: string,
+  now: number,
+): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    const failed = await transaction
+      .updateTable('stored_responses')
+      // A response that has ended late is shown as failed.
+      .set({ runs_until: 0, owner: null })
+      .where('owner', '=', owner)
+      .returning(['id', 'account_id', 'mode'])
+      .execute()
+    for (const { id, account_id: accountId, mode } of failed) {
+      const event = { accountId, mode, type: 'response.failed', objectId: id } as const
+      await publishing(event, now).execute(transaction)
+    }
   })
 }
 

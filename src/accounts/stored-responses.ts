@@ -12,6 +12,7 @@ import {
   deflated,
   endResponse,
   excessResponses,
+  failResponses,
   indexedItems,
   inflated,
   insertResponse,
@@ -24,6 +25,7 @@ import {
   type SealedRow,
 } from './response-rows.ts'
 import { sweepAgain, takeTurn } from './sweep.ts'
+import { publishing } from './webhooks/publishing.ts'
 
 type Owner = Pick<Caller, 'accountId' | 'keyId' | 'mode' | 'models'>
 type Row = StoredResponsesTable
@@ -125,14 +127,7 @@ export function createStoredResponses(options: Options): ResponseStore {
       return changes[0]! > 0
     },
     items: (...call) => findItems(options, ...call),
-    failAll: async (owner) => {
-      await db
-        .updateTable('stored_responses')
-        // `read` shows them as failed.
-        .set({ runs_until: 0, owner: null })
-        .where('owner', '=', owner)
-        .execute()
-    },
+    failAll: (owner) => failResponses(store, owner, clock()),
     sweep: look,
     close,
   }
@@ -163,11 +158,18 @@ async function end(options: Options, putting: Putting): Promise<SealedRow | 'too
   const { store, clock } = options
   // The items of the input are in the index since the response began.
   const items = indexedItems({ input: [], response: putting.stored.response })
-  return sealed(options, putting, async (content) =>
-    (await store.decide(() => endResponse(store, content, { items, lateAt: lateAt(clock) })))
-      ? content
-      : 'ended',
-  )
+  const publish = publishingOf(putting, clock())
+  return sealed(options, putting, async (content) => {
+    const end = { items, lateAt: lateAt(clock), publish }
+    return (await store.decide(() => endResponse(store, content, end))) ? content : 'ended'
+  })
+}
+
+/** The statement that publishes the end of a response. */
+function publishingOf({ caller: { accountId, mode }, stored }: Putting, now: number) {
+  const { status } = stored.response
+  if (status === undefined || status === 'in_progress') return undefined
+  return publishing({ accountId, mode, type: `response.${status}`, objectId: stored.id }, now)
 }
 
 /** Encrypts a response, and writes it with the items of the index. */

@@ -8,6 +8,7 @@ import { providerKeyOperations, type ProviderKeyParts } from './provider-keys.ts
 import { sessionOperations, type SessionParts } from './sessions.ts'
 import { settingOperations, type SettingParts } from './settings.ts'
 import { usageOperations, type UsageParts } from './usage.ts'
+import { webhookOperations, type WebhookParts } from './webhooks.ts'
 
 /** Dependencies of the operations below /api. */
 type ApiParts = AccountParts &
@@ -18,7 +19,8 @@ type ApiParts = AccountParts &
   ProviderKeyParts &
   SessionParts &
   SettingParts &
-  UsageParts
+  UsageParts &
+  WebhookParts
 
 export type ApiOperations = ReturnType<typeof apiOperations>
 
@@ -34,5 +36,6 @@ export function apiOperations(parts: ApiParts) {
     ...sessionOperations(parts),
     ...settingOperations(parts),
     ...usageOperations(parts),
+    ...webhookOperations(parts),
   } satisfies Partial<Operations>
 }

@@ -6,6 +6,10 @@ import { createPictureFiles } from '../accounts/picture-files.ts'
 import { createPictureLinks, pictureLinkKeyBytes } from '../accounts/picture-links.ts'
 import { createStoredResponses } from '../accounts/stored-responses.ts'
 import { siteAddress, workerCount, type Config } from '../settings/config.ts'
+import { createAudit } from '../accounts/audit.ts'
+import { createDeliverer } from '../accounts/webhooks/deliverer.ts'
+import { sweepDeliveries } from '../accounts/webhooks/delivery-history.ts'
+import { createWebhooks } from '../accounts/webhooks/webhooks.ts'
 import { createAbandonedCalls } from '../core/resilience/ending.ts'
 import { createCircuit } from '../core/resilience/circuit.ts'
 import { fingerprintKeyBytes } from '../core/repeats/fingerprint.ts'
@@ -14,7 +18,11 @@ import type { CachedAnswer } from '../core/repeats/cached-answer.ts'
 import { createUploads, uploadsKeyBytes } from '../mcp/uploads.ts'
 import type { Redis } from '../peers/redis.ts'
 import { createPixelQueue } from '../pictures/finish.ts'
-import { createGuardedFetch, endpointConnector } from '../pictures/guarded-fetch.ts'
+import {
+  createGuardedFetch,
+  endpointConnector,
+  type GuardedFetch,
+} from '../pictures/guarded-fetch.ts'
 import { createCountsInMemory, type Counts } from '../policy/counts.ts'
 import { createCountsExchange, createCountsInRedis } from '../policy/counts-in-redis.ts'
 import { createIdempotency } from '../policy/idempotency.ts'
@@ -82,6 +90,7 @@ export async function assembleCalls(
   const abandonedCalls = createAbandonedCalls(events.left)
   const budgets = createBudgets({ store, clock, limits: first })
   const reservations = reservationsOf(environment, store, budgets)
+  const webhooks = webhooksOf(environment, { store, encryption, guarded })
   return {
     guarded,
     pixelQueue: createPixelQueue(first),
@@ -98,6 +107,7 @@ export async function assembleCalls(
     storedResponses,
     pictureFiles,
     ...background,
+    webhooks,
     abandonedCalls,
     /** Aborts the calls that no client waits for, with a ProviderFailure. */
     endLeft: (reason: Error) => {
@@ -111,8 +121,7 @@ export async function assembleCalls(
       reservations.close()
       background.close()
       storedResponses.close()
-      await pictureFiles.close()
-      await counts.close()
+      await Promise.all([pictureFiles.close(), webhooks.close(), counts.close()])
       await guarded.close()
       await idempotency.close()
     },
@@ -157,6 +166,35 @@ async function pictureFilesOf(
     monotonic,
     events,
   })
+}
+
+type WebhookParts = Pick<StoreParts, 'store' | 'encryption'> & { guarded: GuardedFetch }
+
+/** The webhooks of accounts, and what sends their events. */
+function webhooksOf(
+  { config: { limits }, events, clock, monotonic }: Needed,
+  { guarded, ...stored }: WebhookParts,
+) {
+  const parts = { ...stored, audit: createAudit(stored.store, clock), clock }
+  const deliverer = createDeliverer({
+    ...parts,
+    post: guarded.post,
+    limits,
+    monotonic,
+    onLooked: (error) => events.worked('webhook_deliveries', error),
+    onAttempt: events.webhookAttempted,
+  })
+  const history = sweepDeliveries({
+    ...parts,
+    onSwept: (error) => events.worked('webhook_history', error),
+  })
+  return {
+    ...createWebhooks({ ...parts, refusalOf: guarded.refusalOf, deliverer }),
+    close: () => {
+      history.close()
+      return deliverer.close()
+    },
+  }
 }
 
 /** Counts rate limits and attempts in Redis, or in memory without Redis. */

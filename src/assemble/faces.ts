@@ -163,6 +163,7 @@ function administration(parts: Built, keys: Keys): ApiOperations {
     reload,
     ...createStoredActs(parts),
     budgets: calls.budgets,
+    webhooks: calls.webhooks,
     lookAtLimits: calls.rateLimit.look,
     limitsInForce: () => current().config.limits,
     activitiesOf: createActivities({ reader, clock }),

@@ -1,4 +1,9 @@
-import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
+import {
+  lookup as systemLookup,
+  type LookupAddress,
+  type LookupAllOptions,
+  type LookupOptions,
+} from 'node:dns'
 import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import { GatewayError } from '../core/error.ts'
@@ -7,6 +12,7 @@ import { holds, networksOf, plainAddress } from '../core/networks.ts'
 import { Agent, buildConnector, request as send } from 'undici'
 import { productHeaders } from '../core/product.ts'
 import { isPublicAddress } from '../core/public-address.ts'
+import { retryAfterSeconds } from '../core/retry-after.ts'
 
 /** Why an address was not fetched; the message may be shown to the caller. */
 export class FetchRefusal extends Error {
@@ -47,6 +53,13 @@ const totalStandardMs = 30_000
 
 /** Receives the bytes in pieces as they arrive. */
 type ByteSink = { push(piece: Buffer): unknown }
+type PostRequest = {
+  headers: Readonly<Record<string, string>>
+  body: string
+  timeoutMs: number
+  signal: AbortSignal
+}
+type Posted = { status: number; retryAfterSeconds: number | undefined } | { error: string }
 type FetchLimits = { bytesMax: number; signal: AbortSignal; accept?: string }
 
 export type GuardedFetch = ReturnType<typeof createGuardedFetch>
@@ -78,8 +91,53 @@ export function createGuardedFetch(options: FetchOptions) {
       }
       throw new FetchRefusal('unreachable', 'The address redirects too often.')
     },
+    /**
+     * Posts to an untrusted HTTPS address, as safely as `fetch`, and without following redirects. Resolves with the
+     * status, or with a sentence on why there is none; the body of the answer is not read. Never rejects.
+     */
+    post: async (
+      address: string,
+      { headers, body, timeoutMs, signal }: PostRequest,
+    ): Promise<Posted> => {
+      const ends = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+      try {
+        const answer = await send(readAddress(address, port), {
+          dispatcher: agent,
+          method: 'POST',
+          headers: { ...productHeaders, ...headers },
+          body,
+          signal: ends,
+          headersTimeout: timeoutMs,
+          // The next request resolves the name again, and meets no connection that the host has closed.
+          reset: true,
+        })
+        drop(answer.body)
+        return { status: answer.statusCode, retryAfterSeconds: retryAfterSeconds(answer) }
+      } catch (error) {
+        return { error: postFailure(error, timeoutMs) }
+      }
+    },
+    /** A sentence on why an address will not be fetched now; undefined if it may be. Never rejects. */
+    refusalOf: async (address: string): Promise<string | undefined> => {
+      try {
+        const host = unbracketed(readAddress(address, port).hostname)
+        await assertPublic(host, options)
+        return undefined
+      } catch (error) {
+        return error instanceof FetchRefusal ? error.message : 'The host name cannot be resolved.'
+      }
+    },
     close: () => agent.destroy(),
   }
+}
+
+function postFailure(error: unknown, timeoutMs: number): string {
+  const { name, cause, code } = error as NodeJS.ErrnoException
+  const refusal = error instanceof FetchRefusal ? error : cause
+  if (refusal instanceof FetchRefusal) return refusal.message
+  if (name === 'TimeoutError' || name === 'HeadersTimeoutError')
+    return `The receiver did not answer within ${timeoutMs / 1000} seconds.`
+  return `The receiver cannot be reached${code === undefined ? '' : ` (${code})`}.`
 }
 
 function readAddress(address: string, port: number, base?: URL): URL {
@@ -150,29 +208,56 @@ type ConnectorOptions = Pick<PublicNet, 'lookup' | 'isPublic' | 'ca'> & { connec
  * neither the spelling of an address nor DNS rebinding reaches another network.
  */
 function guardedConnector(options: ConnectorOptions): buildConnector.connector {
-  const { lookup = systemLookup, isPublic = isPublicAddress, ca, connectTimeoutMs } = options
+  const { isPublic = isPublicAddress, ca, connectTimeoutMs } = options
+  const lookUp = guardedLookup(options)
   const connect = buildConnector({
     timeout: connectTimeoutMs,
     ...(ca === undefined ? {} : { ca }),
     lookup: (host, lookupOptions, callback) => {
-      lookup(host, { ...lookupOptions, all: true }, (error, addresses) => {
+      lookUp(host, lookupOptions, (error, addresses) => {
         if (error !== null) return callback(error, [])
-        const inside = addresses.length === 0 || !addresses.every((one) => isPublic(one.address))
-        if (inside)
-          return callback(refused('The host name resolves to an address that is not public.'), [])
         if (lookupOptions.all === true) return callback(null, addresses)
         return callback(null, addresses[0]!.address, addresses[0]!.family)
       })
     },
   })
   return (target, callback) => {
-    const host = target.hostname.replaceAll(/^\[|\]$/g, '')
+    const host = unbracketed(target.hostname)
     // `lookup` is not called for a literal address.
-    if (isIP(host) !== 0 && !isPublic(host)) {
-      return callback(refused('The address is not public.'), null)
-    }
+    if (isIP(host) !== 0 && !isPublic(host)) return callback(notPublic(), null)
     return connect(target, callback)
   }
+}
+
+/** Resolves a name to all its addresses, or to a FetchRefusal if one of them is not public. */
+function guardedLookup({
+  lookup = systemLookup,
+  isPublic = isPublicAddress,
+}: Pick<PublicNet, 'lookup' | 'isPublic'>) {
+  return (host: string, options: LookupOptions, callback: Parameters<Lookup>[2]): void => {
+    lookup(host, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, [])
+      const inside = addresses.length === 0 || !addresses.every((one) => isPublic(one.address))
+      if (inside)
+        return callback(refused('The host name resolves to an address that is not public.'), [])
+      return callback(null, addresses)
+    })
+  }
+}
+
+/** Resolves a host as a connection would. Rejects with a FetchRefusal, or an error of the look-up. */
+function assertPublic(host: string, options: PublicNet): Promise<void> {
+  const { isPublic = isPublicAddress, connectTimeoutMs = connectStandardMs } = options
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  if (isIP(host) !== 0 && !isPublic(host)) reject(notPublic())
+  else if (isIP(host) !== 0) resolve()
+  else guardedLookup(options)(host, {}, (error) => (error === null ? resolve() : reject(error)))
+  const timer = setTimeout(reject, connectTimeoutMs, new Error('look-up timed out'))
+  return promise.finally(() => clearTimeout(timer))
+}
+
+function unbracketed(hostname: string): string {
+  return hostname.replaceAll(/^\[|\]$/g, '')
 }
 
 /** A guarded connector that also opens connections to the networks (CIDR) that `networks` returns. */
@@ -188,6 +273,10 @@ export function endpointConnector(
 
 function tooMany(bytesMax: number): FetchRefusal {
   return new FetchRefusal('size', `The file has more than ${bytesMax} bytes.`)
+}
+
+function notPublic(): FetchRefusal {
+  return refused('The address is not public.')
 }
 
 function refused(message: string): FetchRefusal {

@@ -111,6 +111,10 @@ export const bounds = {
   invitationsPerAccountMax: 1000,
   /** RFC 9106 section 4, the second recommended option. */
   passwordMemoryKib: 65_536,
+  /** The interval in which each process looks for due webhook deliveries: an event is sent within about a second. */
+  webhookLookMs: 1000,
+  /** Receivers that work longer should answer first; senders of Standard Webhooks wait 15 to 30 seconds. */
+  webhookAnswerTimeoutMs: 15_000,
   /** The interval in which changes of stored settings by other processes and by the command line are noticed. */
   storedRecheckMs: 2000,
 

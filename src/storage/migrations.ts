@@ -8,6 +8,7 @@ import { columnSql, creating, type Table } from './migrations/columns.ts'
 import { jobTables, ownersOfResponses } from './migrations/job-tables.ts'
 import { pictureTables } from './migrations/picture-files.ts'
 import { addingHours } from './migrations/usage-hours.ts'
+import { webhookTables } from './migrations/webhook-tables.ts'
 import { timeDiffersFromId } from './request-place.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import { StoreError } from './store-error.ts'
@@ -28,6 +29,7 @@ export const migrations: Record<string, Change> = {
     for (const statement of ownersOfResponses(dialect)) await sql.raw(statement).execute(db)
   },
   '0031_picture_files': creatingAll(pictureTables),
+  '0032_webhooks': creatingAll(webhookTables),
   '0033_kept_prompts': async (db, dialect) => {
     const column = columnSql(dialect, 'keeps_prompts', keptPrompts.keeps_prompts)
     await sql.raw(`alter table accounts add column ${column}`).execute(db)

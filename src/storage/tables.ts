@@ -3,6 +3,7 @@ import { callTables } from './migrations/call-tables.ts'
 import type { Column, Row, Table } from './migrations/columns.ts'
 import { pictureTables } from './migrations/picture-files.ts'
 import { jobTables, responseOwner } from './migrations/job-tables.ts'
+import { webhookTables } from './migrations/webhook-tables.ts'
 
 /**
  * All tables, with the columns of version 0.1 and of later migrations; src/storage/README.md describes each column
@@ -22,6 +23,7 @@ export const tables = {
   },
   ...jobTables,
   ...pictureTables,
+  ...webhookTables,
 }
 
 /** The rows of all tables. */
@@ -42,6 +44,8 @@ export type StoredResponsesTable = Tables['stored_responses']
 export type PictureContentsTable = Tables['picture_contents']
 export type PictureFilesTable = Tables['picture_files']
 export type ImageJobsTable = Tables['image_jobs']
+export type WebhooksTable = Tables['webhooks']
+export type WebhookDeliveriesTable = Tables['webhook_deliveries']
 /** Limits and budget of an account or key. */
 export type AllowanceColumns = Row<typeof allowanceColumns>
 

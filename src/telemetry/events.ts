@@ -226,6 +226,10 @@ function backgroundEvents(now: () => Log, metrics: Metrics) {
       failing.add(work)
       now().error({ work, cause: causeOf(error) }, 'background work failed, will be retried')
     },
+    /** A webhook was called. */
+    webhookAttempted(outcome: 'delivered' | 'failed' | 'gone'): void {
+      metrics.webhookAttempts.inc({ outcome })
+    },
   }
 }
 

@@ -112,6 +112,11 @@ function createCallMetrics({ counter, gauge, histogram }: Within) {
       'Time from the start of a stream to its first event, by provider; earlier attempts count.',
       { labelNames: ['provider'], buckets: firstEventSeconds },
     ),
+    webhookAttempts: counter(
+      'gateway_webhook_attempts_total',
+      'Requests to webhooks, by outcome: delivered, failed, or gone (410).',
+      'outcome',
+    ),
   }
 }
 

@@ -41,6 +41,19 @@ describe('openapi.yaml', () => {
     })
   }
 
+  const { WebhookEventType: eventType, WebhookTestType: testType } = contract.components.schemas
+  it('describes the request of each event of webhooks', () => {
+    const types = [...eventType!.enum!, ...testType!.enum!]
+    expect(Object.keys(contract.webhooks)).to.deep.equal(types)
+  })
+  for (const [type, { post }] of Object.entries(contract.webhooks))
+    it(`gives examples of the event ${type} that its schemas allow`, () => {
+      const places = placesOf({ ...post, path: type, method: 'post' })
+      for (const { where, schema, value } of places.flatMap(examplesOf))
+        expect(complaintsAbout(schema, value), where).to.deep.equal([])
+      expect(JSON.stringify(places)).to.include(`"type":"${type}"`)
+    })
+
   it('gives an example of each parameter, body, answer and header', () => {
     const bare = operations.flatMap(placesOf).filter((place) => examplesOf(place).length === 0)
     expect(bare.map(({ where }) => where)).to.deep.equal([])
@@ -172,7 +185,12 @@ function complaintsAbout(schema: Schema, value: unknown): string[] {
 }
 
 /** All components that the paths refer to, directly or not, such as `schemas/Name`. */
-function componentsUsedBy({ paths, security, components }: ContractDocument): Set<string> {
+function componentsUsedBy({
+  paths,
+  webhooks,
+  security,
+  components,
+}: ContractDocument): Set<string> {
   const own = operations.flatMap((operation) => operation.security ?? [])
   const schemes = [...security, ...own].flatMap(Object.keys)
   const used = new Set(schemes.map((name) => `securitySchemes/${name}`))
@@ -185,6 +203,7 @@ function componentsUsedBy({ paths, security, components }: ContractDocument): Se
     }
   }
   visit(paths)
+  visit(webhooks)
   return used
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { operations as generated, type Access } from '../../generated/operations.ts'
 import { digestOf } from '../../src/accounts/api-key.ts'
 import { storeConnection } from '../support/connections.ts'
@@ -105,6 +106,20 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
       const { token } = await people.invite(newEmail())
       return { body: { ...person, token } }
     },
+    createWebhook: async () => ({ body: newWebhook }),
+    retrieveWebhook: async (gateway, key) => ({ path: await webhookOf(gateway, key) }),
+    updateWebhook: async (gateway, key) => ({
+      path: await webhookOf(gateway, key),
+      body: { enabled: true },
+    }),
+    deleteWebhook: async (gateway, key) => ({ path: await webhookOf(gateway, key) }),
+    rotateWebhookSecret: async (gateway, key) => ({ path: await webhookOf(gateway, key) }),
+    testWebhook: async (gateway, key) => ({ path: await webhookOf(gateway, key) }),
+    listWebhookDeliveries: async (gateway, key) => ({ path: await webhookOf(gateway, key) }),
+    redeliverWebhook: async (gateway, key) => {
+      const { id } = await webhookOf(gateway, key)
+      return { path: { id, delivery_id: eventOf(id) } }
+    },
     updateMe: async () => ({ body: { name: 'Ada King' } }),
     changePassword: async ({ people, setUp }) => {
       const token = await people.setUpLink()
@@ -134,6 +149,13 @@ const named = { name: 'Harbour office' }
 /** A vendor with a closed port as its address. */
 const offline = { provider_id: 'cerebras' }
 const newProviderKey = { key: 'csk-0123456789abcdef' }
+/** An address that is public and needs no name server; no test sends to it. */
+const newWebhook = {
+  name: 'shop server',
+  url: 'https://1.1.1.1/hook',
+  mode: 'live',
+  events: ['response.completed'],
+}
 const newKey = { name: 'build server', mode: 'test' }
 
 async function accountOf({ db }: TestGateway, key: string): Promise<string> {
@@ -148,6 +170,51 @@ async function accountOf({ db }: TestGateway, key: string): Promise<string> {
 async function madeKey(gateway: TestGateway, key: string): Promise<string> {
   return (await created(gateway.post('/api/keys', newKey, { key }))).id ?? 'key_none'
 }
+
+/** A webhook with a delivery that has ended; its secret cannot be decrypted, so that nothing is sent. */
+async function webhookOf(gateway: TestGateway, key: string): Promise<{ id: string }> {
+  const { db } = gateway
+  const [id, accountId] = [`whk_${randomUUID()}`, await accountOf(gateway, key)]
+  const { name, url } = newWebhook
+  const events = JSON.stringify(newWebhook.events)
+  await db
+    .insertInto('webhooks')
+    .values({
+      id,
+      account_id: accountId,
+      name,
+      url,
+      mode: 'live',
+      events,
+      enabled: 1,
+      gone_at: null,
+      encryption_key_id: 'none',
+      ciphertext: new Uint8Array(40),
+      previous_secret_until: null,
+      created_at: 1,
+      created_by: 'usr_1',
+    })
+    .execute()
+  await db
+    .insertInto('webhook_deliveries')
+    .values({
+      id: eventOf(id),
+      webhook_id: id,
+      account_id: accountId,
+      type: 'response.completed',
+      object_id: 'resp_1',
+      created_at: 1,
+      state: 'failed',
+      next_at: null,
+      claimed: 0,
+      tries: 1,
+      attempts: '[]',
+    })
+    .execute()
+  return { id }
+}
+
+const eventOf = (webhookId: string) => webhookId.replace('whk', 'evt')
 
 async function memberOf(gateway: TestGateway, key: string): Promise<string> {
   const accountId = await accountOf(gateway, key)

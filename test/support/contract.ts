@@ -54,6 +54,8 @@ export type ContractDocument = {
   tags: { name: string }[]
   security: Record<string, string[]>[]
   paths: Record<string, Record<string, OperationObject>>
+  /** The requests that the gateway sends, by type of event. */
+  webhooks: Record<string, { post: OperationObject & { requestBody: RequestBody } }>
   components: Record<string, Record<string, object>> & {
     schemas: Record<string, Schema>
     securitySchemes: Record<string, object>

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import type { RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
+import { text } from 'node:stream/consumers'
 import { freePort } from '../../scripts/free-port.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { isPublicAddress } from '../../src/core/public-address.ts'
@@ -24,7 +25,7 @@ export type PublicHost = {
   /** Sets the answer for a path; other paths get 404. */
   serve(path: string, script: Script | Buffer): void
   /** Requests that the public server received. */
-  requests: { path: string; headers: Record<string, unknown> }[]
+  requests: { path: string; headers: Record<string, string>; body: string }[]
   /** Number of connections to the private and to the public server. */
   insideConnections(): number
   publicConnections(): number
@@ -48,15 +49,18 @@ export async function startPublicHost(): Promise<PublicHost> {
   const names = new Map<string, string[][]>()
   const requests: PublicHost['requests'] = []
   const connections = { inside: 0, public: 0 }
-  const outside = createServer({ key, cert }, (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { url: path = '', headers } = request
-    requests.push({ path, headers })
+    const body = await text(request).catch(() => '')
+    // No header that a client sends once is a list.
+    requests.push({ path, headers: headers as Record<string, string>, body })
     // Hosts with an integrity check refuse requests without the header.
     if (headers['user-agent'] === undefined) return response.writeHead(403).end()
     const script = scripts.get(path)
     if (script === undefined) return response.writeHead(404).end()
     return Buffer.isBuffer(script) ? response.end(script) : script(response, path)
-  })
+  }
+  const outside = createServer({ key, cert }, (...exchange) => void answer(...exchange))
   const port = await freePort()
   await listen(outside, publicAddress, port)
   // The private server has the public server's port and certificate, so that a forbidden request succeeds.

@@ -1,5 +1,6 @@
 import { membersOf } from '../../core/any-json.ts'
 import type { FailureKind } from '../../core/failure.ts'
+import { retryAfterSeconds } from '../../core/retry-after.ts'
 import { failureOf, type Complaint } from './complaint.ts'
 import type { VendorTexts } from './vendor-texts.ts'
 import { parseJson, wholeReader, type PieceReader, type UpstreamHead } from './upstream.ts'
@@ -72,19 +73,6 @@ function isVendorsForm(body: unknown): boolean {
   const { error, object, code, message } = membersOf(Array.isArray(body) ? body[0] : body)
   if (isText(membersOf(error)['message'])) return true
   return (isText(code) || object === 'error') && (isText(error) || isText(message))
-}
-
-/**
- * Seconds of `retry-after-ms` or `retry-after`, a number or a date (RFC 9110 section 10.2.3). A
- * date is compared with the answer's own `date`, so that clock skew does not matter.
- */
-export function retryAfterSeconds({ headers }: UpstreamHead): number | undefined {
-  const milliseconds = Number(headers['retry-after-ms'])
-  if (milliseconds > 0) return milliseconds / 1000
-  const text = String(headers['retry-after'] ?? '')
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text)
-  const seconds = (Date.parse(text) - Date.parse(String(headers['date']))) / 1000
-  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
 }
 
 /** Whether a number in a body is an HTTP error status. */

@@ -1,5 +1,5 @@
+import { retryAfterSeconds } from '../../core/retry-after.ts'
 import { headersJoiner, type Dispatch, type Receiver } from './dispatch.ts'
-import { retryAfterSeconds } from './http-failure.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -75,7 +75,7 @@ export function createKeyRing(options: Options): KeyRing {
         ...receiver,
         head: (code, answered) => {
           status = code
-          if (refusals.has(code)) rest(key, retryAfterSeconds({ status: code, headers: answered }))
+          if (refusals.has(code)) rest(key, retryAfterSeconds({ headers: answered }))
           receiver.head(code, answered)
         },
         data: (piece) => {

@@ -2,11 +2,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { ProviderFailure } from '../../../src/core/failure.ts'
 import type { Complaint } from '../../../src/providers/transport/complaint.ts'
-import {
-  failureReader,
-  kindOfStatus,
-  retryAfterSeconds,
-} from '../../../src/providers/transport/http-failure.ts'
+import { retryAfterSeconds } from '../../../src/core/retry-after.ts'
+import { failureReader, kindOfStatus } from '../../../src/providers/transport/http-failure.ts'
 import { createVendorTexts } from '../../../src/providers/transport/vendor-texts.ts'
 
 type Headers = Record<string, string | string[]>
@@ -53,7 +50,7 @@ describe('the retry delay of an upstream', () => {
   ]
   for (const { headers, seconds } of cases) {
     it(`is ${seconds ?? 'unknown'} by ${JSON.stringify(headers)}`, () => {
-      expect(retryAfterSeconds({ status: 429, headers })).to.equal(seconds)
+      expect(retryAfterSeconds({ headers })).to.equal(seconds)
     })
   }
 
@@ -62,7 +59,7 @@ describe('the retry delay of an upstream', () => {
     fc.assert(
       fc.property(text, text, (seconds, milliseconds) => {
         const headers = { 'retry-after': seconds, 'retry-after-ms': milliseconds }
-        const wait = retryAfterSeconds({ status: 503, headers })
+        const wait = retryAfterSeconds({ headers })
         expect(wait === undefined || wait >= 0).to.equal(true)
       }),
     )

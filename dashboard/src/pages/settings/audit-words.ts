@@ -29,12 +29,17 @@ export const actionTexts: Record<AuditEvent['action'], string> = {
   'member.delete': 'removed the member',
   'invitation.create': 'invited',
   'invitation.delete': 'withdrew the invitation of',
+  'webhook.create': 'created the webhook',
+  'webhook.update': 'changed the webhook',
+  'webhook.delete': 'deleted the webhook',
+  'webhook.rotate': 'rotated the secret of the webhook',
   'invitation.accept': 'accepted the invitation of',
 }
 
 const otherActors: Readonly<Record<string, string>> = {
   command_line: 'The command line',
   signal: 'A signal to the process',
+  gateway: 'The gateway',
 }
 
 export const actorOf = ({ by, by_name: name }: AuditEvent): string => name ?? otherActors[by] ?? by

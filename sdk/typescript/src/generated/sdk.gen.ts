@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.js';
-import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, CancelImageJobData, CancelImageJobErrors, CancelImageJobResponses, CancelResponseData, CancelResponseErrors, CancelResponseResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CompactResponseData, CompactResponseErrors, CompactResponseResponses, CountMessageTokensData, CountMessageTokensErrors, CountMessageTokensResponses, CountResponseTokensData, CountResponseTokensErrors, CountResponseTokensResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateEmbeddingData, CreateEmbeddingErrors, CreateEmbeddingResponses, CreateImageData, CreateImageEditData, CreateImageEditErrors, CreateImageEditResponses, CreateImageErrors, CreateImageResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateMessageData, CreateMessageErrors, CreateMessageResponses, CreateModerationData, CreateModerationErrors, CreateModerationResponses, CreatePasswordLinkData, CreatePasswordLinkErrors, CreatePasswordLinkResponses, CreateProviderKeyData, CreateProviderKeyErrors, CreateProviderKeyResponses, CreateResponseData, CreateResponseErrors, CreateResponseResponses, CreateSessionData, CreateSessionErrors, CreateSessionKeyData, CreateSessionKeyErrors, CreateSessionKeyResponses, CreateSessionResponses, DeleteCurrentSessionData, DeleteCurrentSessionErrors, DeleteCurrentSessionResponses, DeleteImageJobData, DeleteImageJobErrors, DeleteImageJobResponses, DeleteOtherSessionsData, DeleteOtherSessionsErrors, DeleteOtherSessionsResponses, DeleteProviderKeyData, DeleteProviderKeyErrors, DeleteProviderKeyResponses, DeleteResponseData, DeleteResponseErrors, DeleteResponseResponses, DeleteSessionData, DeleteSessionErrors, DeleteSessionResponses, DescribeInvitationData, DescribeInvitationErrors, DescribeInvitationResponses, EndConnectionData, EndConnectionErrors, EndConnectionResponses, ExportRequestsData, ExportRequestsErrors, ExportRequestsResponses, ExportUsageData, ExportUsageErrors, ExportUsageResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, LeaveAccountData, LeaveAccountErrors, LeaveAccountResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAttemptsData, ListAttemptsErrors, ListAttemptsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListCatalogData, ListCatalogErrors, ListCatalogResponses, ListClientsData, ListClientsErrors, ListClientsResponses, ListConnectionsData, ListConnectionsErrors, ListConnectionsResponses, ListImageJobsData, ListImageJobsErrors, ListImageJobsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProvidersData, ListProvidersErrors, ListProvidersResponses, ListRefusalsData, ListRefusalsErrors, ListRefusalsResponses, ListRequestErrorsData, ListRequestErrorsErrors, ListRequestErrorsResponses, ListRequestsData, ListRequestsErrors, ListRequestsResponses, ListResponseInputItemsData, ListResponseInputItemsErrors, ListResponseInputItemsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUnknownAttemptsData, ListUnknownAttemptsErrors, ListUnknownAttemptsResponses, QuotePriceData, QuotePriceErrors, QuotePriceResponses, ReloadSettingsData, ReloadSettingsErrors, ReloadSettingsResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceStoredSettingsData, ReplaceStoredSettingsErrors, ReplaceStoredSettingsResponses, ReportUsageData, ReportUsageErrors, ReportUsageResponses, ResetPasswordData, ResetPasswordErrors, ResetPasswordResponses, RetrieveAccountData, RetrieveAccountErrors, RetrieveAccountResponses, RetrieveCacheData, RetrieveCacheErrors, RetrieveCacheResponses, RetrieveCurrentSessionData, RetrieveCurrentSessionErrors, RetrieveCurrentSessionResponses, RetrieveEntranceData, RetrieveEntranceErrors, RetrieveEntranceResponses, RetrieveImageFileData, RetrieveImageFileErrors, RetrieveImageFileResponses, RetrieveImageJobData, RetrieveImageJobErrors, RetrieveImageJobResponses, RetrieveKeyData, RetrieveKeyErrors, RetrieveKeyResponses, RetrieveMeData, RetrieveMeErrors, RetrieveMeResponses, RetrieveModelData, RetrieveModelErrors, RetrieveModelResponses, RetrieveOwnKeyData, RetrieveOwnKeyErrors, RetrieveOwnKeyResponses, RetrieveRequestData, RetrieveRequestErrors, RetrieveRequestResponses, RetrieveResponseData, RetrieveResponseErrors, RetrieveResponseResponses, RetrieveStoredSettingsData, RetrieveStoredSettingsErrors, RetrieveStoredSettingsResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, SetUpData, SetUpErrors, SetUpResponses, SignUpData, SignUpErrors, SignUpResponses, StreamImageJobData, StreamImageJobErrors, StreamImageJobResponse, StreamImageJobResponses, TestProviderKeyData, TestProviderKeyErrors, TestProviderKeyResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMeData, UpdateMeErrors, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateMeResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
+import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, CancelImageJobData, CancelImageJobErrors, CancelImageJobResponses, CancelResponseData, CancelResponseErrors, CancelResponseResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CompactResponseData, CompactResponseErrors, CompactResponseResponses, CountMessageTokensData, CountMessageTokensErrors, CountMessageTokensResponses, CountResponseTokensData, CountResponseTokensErrors, CountResponseTokensResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateEmbeddingData, CreateEmbeddingErrors, CreateEmbeddingResponses, CreateImageData, CreateImageEditData, CreateImageEditErrors, CreateImageEditResponses, CreateImageErrors, CreateImageResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateMessageData, CreateMessageErrors, CreateMessageResponses, CreateModerationData, CreateModerationErrors, CreateModerationResponses, CreatePasswordLinkData, CreatePasswordLinkErrors, CreatePasswordLinkResponses, CreateProviderKeyData, CreateProviderKeyErrors, CreateProviderKeyResponses, CreateResponseData, CreateResponseErrors, CreateResponseResponses, CreateSessionData, CreateSessionErrors, CreateSessionKeyData, CreateSessionKeyErrors, CreateSessionKeyResponses, CreateSessionResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteCurrentSessionData, DeleteCurrentSessionErrors, DeleteCurrentSessionResponses, DeleteImageJobData, DeleteImageJobErrors, DeleteImageJobResponses, DeleteOtherSessionsData, DeleteOtherSessionsErrors, DeleteOtherSessionsResponses, DeleteProviderKeyData, DeleteProviderKeyErrors, DeleteProviderKeyResponses, DeleteResponseData, DeleteResponseErrors, DeleteResponseResponses, DeleteSessionData, DeleteSessionErrors, DeleteSessionResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, DescribeInvitationData, DescribeInvitationErrors, DescribeInvitationResponses, EndConnectionData, EndConnectionErrors, EndConnectionResponses, ExportRequestsData, ExportRequestsErrors, ExportRequestsResponses, ExportUsageData, ExportUsageErrors, ExportUsageResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, LeaveAccountData, LeaveAccountErrors, LeaveAccountResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAttemptsData, ListAttemptsErrors, ListAttemptsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListCatalogData, ListCatalogErrors, ListCatalogResponses, ListClientsData, ListClientsErrors, ListClientsResponses, ListConnectionsData, ListConnectionsErrors, ListConnectionsResponses, ListImageJobsData, ListImageJobsErrors, ListImageJobsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProvidersData, ListProvidersErrors, ListProvidersResponses, ListRefusalsData, ListRefusalsErrors, ListRefusalsResponses, ListRequestErrorsData, ListRequestErrorsErrors, ListRequestErrorsResponses, ListRequestsData, ListRequestsErrors, ListRequestsResponses, ListResponseInputItemsData, ListResponseInputItemsErrors, ListResponseInputItemsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUnknownAttemptsData, ListUnknownAttemptsErrors, ListUnknownAttemptsResponses, ListWebhookDeliveriesData, ListWebhookDeliveriesErrors, ListWebhookDeliveriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, QuotePriceData, QuotePriceErrors, QuotePriceResponses, RedeliverWebhookData, RedeliverWebhookErrors, RedeliverWebhookResponses, ReloadSettingsData, ReloadSettingsErrors, ReloadSettingsResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceStoredSettingsData, ReplaceStoredSettingsErrors, ReplaceStoredSettingsResponses, ReportUsageData, ReportUsageErrors, ReportUsageResponses, ResetPasswordData, ResetPasswordErrors, ResetPasswordResponses, RetrieveAccountData, RetrieveAccountErrors, RetrieveAccountResponses, RetrieveCacheData, RetrieveCacheErrors, RetrieveCacheResponses, RetrieveCurrentSessionData, RetrieveCurrentSessionErrors, RetrieveCurrentSessionResponses, RetrieveEntranceData, RetrieveEntranceErrors, RetrieveEntranceResponses, RetrieveImageFileData, RetrieveImageFileErrors, RetrieveImageFileResponses, RetrieveImageJobData, RetrieveImageJobErrors, RetrieveImageJobResponses, RetrieveKeyData, RetrieveKeyErrors, RetrieveKeyResponses, RetrieveMeData, RetrieveMeErrors, RetrieveMeResponses, RetrieveModelData, RetrieveModelErrors, RetrieveModelResponses, RetrieveOwnKeyData, RetrieveOwnKeyErrors, RetrieveOwnKeyResponses, RetrieveRequestData, RetrieveRequestErrors, RetrieveRequestResponses, RetrieveResponseData, RetrieveResponseErrors, RetrieveResponseResponses, RetrieveStoredSettingsData, RetrieveStoredSettingsErrors, RetrieveStoredSettingsResponses, RetrieveWebhookData, RetrieveWebhookErrors, RetrieveWebhookResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SetUpData, SetUpErrors, SetUpResponses, SignUpData, SignUpErrors, SignUpResponses, StreamImageJobData, StreamImageJobErrors, StreamImageJobResponse, StreamImageJobResponses, TestProviderKeyData, TestProviderKeyErrors, TestProviderKeyResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMeData, UpdateMeErrors, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateMeResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -1225,6 +1225,199 @@ export const acceptInvitation = <ThrowOnError extends boolean = false>(options: 
         'Content-Type': 'application/json',
         ...options.headers
     }
+});
+
+/**
+ * List webhooks
+ *
+ * The webhooks of the account, without their secrets.
+ */
+export const listWebhooks = <ThrowOnError extends boolean = false>(options?: Options<ListWebhooksData, ThrowOnError>): RequestResult<ListWebhooksResponses, ListWebhooksErrors, ThrowOnError> => (options?.client ?? client).get<ListWebhooksResponses, ListWebhooksErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/webhooks',
+    ...options
+});
+
+/**
+ * Create a webhook
+ *
+ * The address receives the events of the account that objects of this `mode` cause from now on.
+ * It must be a public https address on port 443. The response is the only one that contains the
+ * `secret` that signs the requests. The number of webhooks per account is limited to 20.
+ *
+ */
+export const createWebhook = <ThrowOnError extends boolean = false>(options: Options<CreateWebhookData, ThrowOnError>): RequestResult<CreateWebhookResponses, CreateWebhookErrors, ThrowOnError> => (options.client ?? client).post<CreateWebhookResponses, CreateWebhookErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/webhooks',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a webhook
+ *
+ * Deletes the webhook with its secrets, its pending deliveries and their history.
+ */
+export const deleteWebhook = <ThrowOnError extends boolean = false>(options: Options<DeleteWebhookData, ThrowOnError>): RequestResult<DeleteWebhookResponses, DeleteWebhookErrors, ThrowOnError> => (options.client ?? client).delete<DeleteWebhookResponses, DeleteWebhookErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/webhooks/{id}',
+    ...options
+});
+
+/**
+ * Retrieve a webhook
+ *
+ * The webhook without its secret.
+ */
+export const retrieveWebhook = <ThrowOnError extends boolean = false>(options: Options<RetrieveWebhookData, ThrowOnError>): RequestResult<RetrieveWebhookResponses, RetrieveWebhookErrors, ThrowOnError> => (options.client ?? client).get<RetrieveWebhookResponses, RetrieveWebhookErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/webhooks/{id}',
+    ...options
+});
+
+/**
+ * Update a webhook
+ *
+ * Members that are omitted keep their values. `enabled: false` ends the pending deliveries, and
+ * later events are not delivered; `enabled: true` also enables a webhook whose receiver
+ * answered 410.
+ *
+ */
+export const updateWebhook = <ThrowOnError extends boolean = false>(options: Options<UpdateWebhookData, ThrowOnError>): RequestResult<UpdateWebhookResponses, UpdateWebhookErrors, ThrowOnError> => (options.client ?? client).patch<UpdateWebhookResponses, UpdateWebhookErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/webhooks/{id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Rotate the secret of a webhook
+ *
+ * Creates a new secret, which the response contains once. For 24 hours each request has two
+ * signatures, of the new and of the previous secret, so that receivers can change it without a
+ * gap. Rotating again ends the older of the two at once.
+ *
+ */
+export const rotateWebhookSecret = <ThrowOnError extends boolean = false>(options: Options<RotateWebhookSecretData, ThrowOnError>): RequestResult<RotateWebhookSecretResponses, RotateWebhookSecretErrors, ThrowOnError> => (options.client ?? client).post<RotateWebhookSecretResponses, RotateWebhookSecretErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/webhooks/{id}/rotate',
+    ...options
+});
+
+/**
+ * Send a test event
+ *
+ * Queues one event `webhook.test`, which is sent within seconds and not retried, also if the
+ * webhook is disabled. `GET /api/webhooks/{id}/deliveries` has the outcome.
+ *
+ */
+export const testWebhook = <ThrowOnError extends boolean = false>(options: Options<TestWebhookData, ThrowOnError>): RequestResult<TestWebhookResponses, TestWebhookErrors, ThrowOnError> => (options.client ?? client).post<TestWebhookResponses, TestWebhookErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/webhooks/{id}/test',
+    ...options
+});
+
+/**
+ * List the deliveries of a webhook
+ *
+ * Deliveries of the last 30 days with their attempts. Of an account, the newest 20,000 are kept.
+ *
+ */
+export const listWebhookDeliveries = <ThrowOnError extends boolean = false>(options: Options<ListWebhookDeliveriesData, ThrowOnError>): RequestResult<ListWebhookDeliveriesResponses, ListWebhookDeliveriesErrors, ThrowOnError> => (options.client ?? client).get<ListWebhookDeliveriesResponses, ListWebhookDeliveriesErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/webhooks/{id}/deliveries',
+    ...options
+});
+
+/**
+ * Deliver an event again
+ *
+ * Sends the event within seconds, with the same `webhook-id`, and retries it like a new one. A
+ * delivery that is being attempted is returned unchanged.
+ *
+ */
+export const redeliverWebhook = <ThrowOnError extends boolean = false>(options: Options<RedeliverWebhookData, ThrowOnError>): RequestResult<RedeliverWebhookResponses, RedeliverWebhookErrors, ThrowOnError> => (options.client ?? client).post<RedeliverWebhookResponses, RedeliverWebhookErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/webhooks/{id}/deliveries/{delivery_id}/redeliver',
+    ...options
 });
 
 /**

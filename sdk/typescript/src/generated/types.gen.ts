@@ -4,6 +4,8 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
+export type Webhooks = OnImageJobCompletedWebhookRequest | OnImageJobFailedWebhookRequest | OnResponseCompletedWebhookRequest | OnResponseFailedWebhookRequest | OnResponseIncompleteWebhookRequest | OnResponseCancelledWebhookRequest | OnWebhookTestWebhookRequest;
+
 export type OAuthError = {
     /**
      * An error code of RFC 6749 or its extensions.
@@ -390,7 +392,7 @@ export type AccountChange = {
 /**
  * The action, as `<object>.<verb>`.
  */
-export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'settings.update' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.delete' | 'person.sign_up' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept';
+export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'settings.update' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.delete' | 'person.sign_up' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.rotate';
 
 /**
  * The values that the action changed, without secrets; null if it changed none.
@@ -409,7 +411,7 @@ export type AuditEvent = {
     action: AuditAction;
     /**
      * Id of the API key or person who acted; `command_line` for commands of the gateway,
-     * `signal` for a signal to the process.
+     * `signal` for a signal to the process, `gateway` for a change that it made itself.
      *
      */
     by: string;
@@ -887,6 +889,209 @@ export type RefusedAttempt = {
 export type RefusedAttemptList = {
     object: ListObject;
     data: Array<RefusedAttempt>;
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type WebhookId = string;
+
+export type WebhookEventId = string;
+
+export type WebhookObject = 'webhook';
+
+export type WebhookDeliveryObject = 'webhook_delivery';
+
+/**
+ * What a webhook reports: the end of a job of the images API, or of a response that was created
+ * with `background: true`.
+ *
+ */
+export type WebhookEventType = 'image.job.completed' | 'image.job.failed' | 'response.completed' | 'response.failed' | 'response.incomplete' | 'response.cancelled';
+
+/**
+ * The type of a test event, whose `data.id` is the id of the webhook.
+ */
+export type WebhookTestType = 'webhook.test';
+
+export type AnyWebhookType = WebhookEventType | WebhookTestType;
+
+/**
+ * The body of a request to a webhook. It names the object; the receiver retrieves it with a key
+ * of the account.
+ *
+ */
+export type WebhookEvent = {
+    type: AnyWebhookType;
+    /**
+     * When the event happened.
+     */
+    timestamp: Time;
+    data: {
+        /**
+         * The id of the job or response.
+         */
+        id: string;
+    };
+};
+
+/**
+ * A public https address on port 443, without a user name or password.
+ */
+export type WebhookUrl = string;
+
+/**
+ * The types of events that the webhook receives.
+ */
+export type WebhookEventTypes = Array<WebhookEventType>;
+
+export type NewWebhook = {
+    name: DisplayName;
+    url: WebhookUrl;
+    mode: Mode;
+    events: WebhookEventTypes;
+};
+
+export type WebhookChange = {
+    name?: DisplayName;
+    url?: WebhookUrl;
+    events?: WebhookEventTypes;
+    /**
+     * Whether events are delivered.
+     */
+    enabled?: boolean;
+};
+
+export type Webhook = {
+    id: WebhookId;
+    object: WebhookObject;
+    account_id: AccountId;
+    name: DisplayName;
+    url: WebhookUrl;
+    mode: Mode;
+    events: WebhookEventTypes;
+    /**
+     * Whether events are delivered.
+     */
+    enabled: boolean;
+    /**
+     * When the receiver answered 410, which disabled the webhook; null if it did not.
+     *
+     */
+    gone_at: string | null;
+    /**
+     * Until when the previous secret also signs; null if the secret was not rotated in the last
+     * 24 hours.
+     *
+     */
+    previous_secret_until: string | null;
+    /**
+     * Id of the person or API key who created the webhook.
+     */
+    created_by: string;
+    created_at: Time;
+};
+
+export type WebhookList = {
+    object: ListObject;
+    data: Array<Webhook>;
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type CreatedWebhook = {
+    id: WebhookId;
+    object: WebhookObject;
+    account_id: AccountId;
+    name: DisplayName;
+    url: WebhookUrl;
+    mode: Mode;
+    events: WebhookEventTypes;
+    /**
+     * Whether events are delivered.
+     */
+    enabled: boolean;
+    /**
+     * When the receiver answered 410, which disabled the webhook; null if it did not.
+     *
+     */
+    gone_at: string | null;
+    /**
+     * Until when the previous secret also signs; null if the secret was not rotated in the last
+     * 24 hours.
+     *
+     */
+    previous_secret_until: string | null;
+    /**
+     * Id of the person or API key who created the webhook.
+     */
+    created_by: string;
+    created_at: Time;
+    /**
+     * `whsec_` and the base64 of the key of the signatures, returned only once.
+     *
+     */
+    secret: string;
+};
+
+/**
+ * `pending`: the next attempt is due at `next_attempt_at`. `delivered`: the receiver answered
+ * 2xx. `failed`: no attempt is left, or the webhook was disabled.
+ *
+ */
+export type WebhookDeliveryState = 'pending' | 'delivered' | 'failed';
+
+/**
+ * One request to the receiver.
+ */
+export type WebhookAttempt = {
+    at: Time;
+    /**
+     * The status of the answer; null without one.
+     */
+    status: number | null;
+    /**
+     * Why the attempt failed; null if it succeeded.
+     */
+    error: string | null;
+    duration_ms: number;
+};
+
+/**
+ * An event for one webhook.
+ */
+export type WebhookDelivery = {
+    /**
+     * The id of the event, sent as `webhook-id`.
+     */
+    id: WebhookEventId;
+    object: WebhookDeliveryObject;
+    webhook_id: WebhookId;
+    type: AnyWebhookType;
+    /**
+     * The id in `data` of the event.
+     */
+    object_id: string;
+    state: WebhookDeliveryState;
+    created_at: Time;
+    /**
+     * When the next attempt is due; null for an ended delivery.
+     */
+    next_attempt_at: string | null;
+    /**
+     * The newest attempts, oldest first.
+     */
+    attempts: Array<WebhookAttempt>;
+};
+
+export type WebhookDeliveryList = {
+    object: ListObject;
+    data: Array<WebhookDelivery>;
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -5841,6 +6046,36 @@ export type AccountQuery = AccountId;
  * The id of the person.
  */
 export type MemberPath = PersonId;
+
+/**
+ * The id of the webhook.
+ */
+export type WebhookPath = WebhookId;
+
+/**
+ * The id of the event, which is its `webhook-id`.
+ */
+export type WebhookDeliveryPath = WebhookEventId;
+
+/**
+ * The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+ * ignore the request.
+ *
+ */
+export type WebhookIdHeader = WebhookEventId;
+
+/**
+ * The Unix time in seconds of this attempt.
+ */
+export type WebhookTimestampHeader = string;
+
+/**
+ * `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+ * bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+ * signature, of the previous secret, follows after a space.
+ *
+ */
+export type WebhookSignatureHeader = string;
 
 /**
  * The id of the invitation.
@@ -11102,6 +11337,713 @@ export type AcceptInvitationResponses = {
 
 export type AcceptInvitationResponse = AcceptInvitationResponses[keyof AcceptInvitationResponses];
 
+export type ListWebhooksData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+        /**
+         * Maximum number of items to return.
+         */
+        limit?: number;
+        /**
+         * The `next_cursor` of the previous page. Send the same filters as for that page.
+         */
+        cursor?: string;
+        /**
+         * `desc` returns the newest first.
+         */
+        order?: 'asc' | 'desc';
+    };
+    url: '/api/webhooks';
+};
+
+export type ListWebhooksErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type ListWebhooksError = ListWebhooksErrors[keyof ListWebhooksErrors];
+
+export type ListWebhooksResponses = {
+    /**
+     * A page of webhooks.
+     */
+    200: WebhookList;
+};
+
+export type ListWebhooksResponse = ListWebhooksResponses[keyof ListWebhooksResponses];
+
+export type CreateWebhookData = {
+    body: NewWebhook;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+    };
+    url: '/api/webhooks';
+};
+
+export type CreateWebhookErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request is larger than the gateway or the model accepts.
+     */
+    413: ErrorResponse;
+    /**
+     * The operation does not support the content type.
+     */
+    415: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type CreateWebhookError = CreateWebhookErrors[keyof CreateWebhookErrors];
+
+export type CreateWebhookResponses = {
+    /**
+     * The webhook with its secret.
+     */
+    201: CreatedWebhook;
+};
+
+export type CreateWebhookResponse = CreateWebhookResponses[keyof CreateWebhookResponses];
+
+export type DeleteWebhookData = {
+    body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
+    path: {
+        /**
+         * The id of the webhook.
+         */
+        id: WebhookId;
+    };
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+    };
+    url: '/api/webhooks/{id}';
+};
+
+export type DeleteWebhookErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type DeleteWebhookError = DeleteWebhookErrors[keyof DeleteWebhookErrors];
+
+export type DeleteWebhookResponses = {
+    /**
+     * The webhook is deleted.
+     */
+    204: void;
+};
+
+export type DeleteWebhookResponse = DeleteWebhookResponses[keyof DeleteWebhookResponses];
+
+export type RetrieveWebhookData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the webhook.
+         */
+        id: WebhookId;
+    };
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+    };
+    url: '/api/webhooks/{id}';
+};
+
+export type RetrieveWebhookErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type RetrieveWebhookError = RetrieveWebhookErrors[keyof RetrieveWebhookErrors];
+
+export type RetrieveWebhookResponses = {
+    /**
+     * The webhook.
+     */
+    200: Webhook;
+};
+
+export type RetrieveWebhookResponse = RetrieveWebhookResponses[keyof RetrieveWebhookResponses];
+
+export type UpdateWebhookData = {
+    body: WebhookChange;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
+    path: {
+        /**
+         * The id of the webhook.
+         */
+        id: WebhookId;
+    };
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+    };
+    url: '/api/webhooks/{id}';
+};
+
+export type UpdateWebhookErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request is larger than the gateway or the model accepts.
+     */
+    413: ErrorResponse;
+    /**
+     * The operation does not support the content type.
+     */
+    415: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type UpdateWebhookError = UpdateWebhookErrors[keyof UpdateWebhookErrors];
+
+export type UpdateWebhookResponses = {
+    /**
+     * The updated webhook.
+     */
+    200: Webhook;
+};
+
+export type UpdateWebhookResponse = UpdateWebhookResponses[keyof UpdateWebhookResponses];
+
+export type RotateWebhookSecretData = {
+    body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
+    path: {
+        /**
+         * The id of the webhook.
+         */
+        id: WebhookId;
+    };
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+    };
+    url: '/api/webhooks/{id}/rotate';
+};
+
+export type RotateWebhookSecretErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type RotateWebhookSecretError = RotateWebhookSecretErrors[keyof RotateWebhookSecretErrors];
+
+export type RotateWebhookSecretResponses = {
+    /**
+     * The webhook with its new secret.
+     */
+    201: CreatedWebhook;
+};
+
+export type RotateWebhookSecretResponse = RotateWebhookSecretResponses[keyof RotateWebhookSecretResponses];
+
+export type TestWebhookData = {
+    body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
+    path: {
+        /**
+         * The id of the webhook.
+         */
+        id: WebhookId;
+    };
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+    };
+    url: '/api/webhooks/{id}/test';
+};
+
+export type TestWebhookErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type TestWebhookError = TestWebhookErrors[keyof TestWebhookErrors];
+
+export type TestWebhookResponses = {
+    /**
+     * The delivery, which is pending.
+     */
+    202: WebhookDelivery;
+};
+
+export type TestWebhookResponse = TestWebhookResponses[keyof TestWebhookResponses];
+
+export type ListWebhookDeliveriesData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the webhook.
+         */
+        id: WebhookId;
+    };
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+        /**
+         * Maximum number of items to return.
+         */
+        limit?: number;
+        /**
+         * The `next_cursor` of the previous page. Send the same filters as for that page.
+         */
+        cursor?: string;
+        /**
+         * `desc` returns the newest first.
+         */
+        order?: 'asc' | 'desc';
+        /**
+         * Return only deliveries in this state.
+         */
+        state?: WebhookDeliveryState;
+    };
+    url: '/api/webhooks/{id}/deliveries';
+};
+
+export type ListWebhookDeliveriesErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type ListWebhookDeliveriesError = ListWebhookDeliveriesErrors[keyof ListWebhookDeliveriesErrors];
+
+export type ListWebhookDeliveriesResponses = {
+    /**
+     * A page of deliveries.
+     */
+    200: WebhookDeliveryList;
+};
+
+export type ListWebhookDeliveriesResponse = ListWebhookDeliveriesResponses[keyof ListWebhookDeliveriesResponses];
+
+export type RedeliverWebhookData = {
+    body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
+    path: {
+        /**
+         * The id of the webhook.
+         */
+        id: WebhookId;
+        /**
+         * The id of the event, which is its `webhook-id`.
+         */
+        delivery_id: WebhookEventId;
+    };
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+    };
+    url: '/api/webhooks/{id}/deliveries/{delivery_id}/redeliver';
+};
+
+export type RedeliverWebhookErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type RedeliverWebhookError = RedeliverWebhookErrors[keyof RedeliverWebhookErrors];
+
+export type RedeliverWebhookResponses = {
+    /**
+     * The delivery, which is pending.
+     */
+    202: WebhookDelivery;
+};
+
+export type RedeliverWebhookResponse = RedeliverWebhookResponses[keyof RedeliverWebhookResponses];
+
 export type SignUpData = {
     body: SignUpRequest;
     path?: never;
@@ -12449,3 +13391,66 @@ export type ReloadSettingsResponses = {
 };
 
 export type ReloadSettingsResponse = ReloadSettingsResponses[keyof ReloadSettingsResponses];
+
+export type OnImageJobCompletedWebhookPayload = WebhookEvent;
+
+export type OnImageJobCompletedWebhookRequest = {
+    body: OnImageJobCompletedWebhookPayload;
+    key: 'image.job.completed';
+    path?: never;
+    query?: never;
+};
+
+export type OnImageJobFailedWebhookPayload = WebhookEvent;
+
+export type OnImageJobFailedWebhookRequest = {
+    body: OnImageJobFailedWebhookPayload;
+    key: 'image.job.failed';
+    path?: never;
+    query?: never;
+};
+
+export type OnResponseCompletedWebhookPayload = WebhookEvent;
+
+export type OnResponseCompletedWebhookRequest = {
+    body: OnResponseCompletedWebhookPayload;
+    key: 'response.completed';
+    path?: never;
+    query?: never;
+};
+
+export type OnResponseFailedWebhookPayload = WebhookEvent;
+
+export type OnResponseFailedWebhookRequest = {
+    body: OnResponseFailedWebhookPayload;
+    key: 'response.failed';
+    path?: never;
+    query?: never;
+};
+
+export type OnResponseIncompleteWebhookPayload = WebhookEvent;
+
+export type OnResponseIncompleteWebhookRequest = {
+    body: OnResponseIncompleteWebhookPayload;
+    key: 'response.incomplete';
+    path?: never;
+    query?: never;
+};
+
+export type OnResponseCancelledWebhookPayload = WebhookEvent;
+
+export type OnResponseCancelledWebhookRequest = {
+    body: OnResponseCancelledWebhookPayload;
+    key: 'response.cancelled';
+    path?: never;
+    query?: never;
+};
+
+export type OnWebhookTestWebhookPayload = WebhookEvent;
+
+export type OnWebhookTestWebhookRequest = {
+    body: OnWebhookTestWebhookPayload;
+    key: 'webhook.test';
+    path?: never;
+    query?: never;
+};

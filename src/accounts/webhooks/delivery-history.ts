@@ -1,0 +1,61 @@
+import { sql, type Kysely, type RawBuilder } from 'kysely'
+import { clocksDifferMaxMs } from '../../core/time.ts'
+import type { Tables } from '../../storage/tables.ts'
+import type { Store } from '../../storage/store.ts'
+import { sweepAgain, takeTurn, type Sweep } from '../sweep.ts'
+import { pauseMaxMs } from './deliverer.ts'
+
+type Options = {
+  store: Pick<Store, 'db'>
+  clock: () => number
+  onSwept: (error?: unknown) => void
+}
+
+const sweepMs = 600_000
+const historyMs = 30 * 86_400_000
+/**
+ * Deliveries of an account, pending or ended; further ones are removed, the oldest first. It is checked here and not for each
+ * event, since an event is the end of a call, which costs far more than a row.
+ */
+const deliveriesMax = 20_000
+/** Rows that one statement removes: few enough not to delay other queries. */
+const removedRowsMax = 1000
+
+/** Removes old deliveries, in one process at a time. */
+export function sweepDeliveries({ store: { db }, clock, onSwept }: Options): Sweep {
+  const sweep = async (): Promise<boolean> => {
+    const now = clock()
+    if (!(await takeTurn(db, 'webhook_deliveries', now, sweepMs))) return false
+    await removeDeliveries(db, sql`created_at <= ${now - historyMs}`)
+    const { rows } = await sql<{ id: string }>`select account_id as id from webhook_deliveries
+      group by account_id having count(*) > ${sql.lit(deliveriesMax)}`.execute(db)
+    for (const { id } of rows)
+      await removeDeliveries(
+        db,
+        sql`account_id = ${id} and id <= (select id from webhook_deliveries where account_id = ${id}
+          order by id desc limit 1 offset ${sql.lit(deliveriesMax)})`,
+      )
+    // A clock that was set back would delay them for as long.
+    await db
+      .updateTable('webhook_deliveries')
+      .set({ next_at: now })
+      .where('next_at', '>', now + pauseMaxMs + clocksDifferMaxMs)
+      .execute()
+    return true
+  }
+  return sweepAgain(sweep, { intervalMs: sweepMs, onSwept })
+}
+
+/** Removes the deliveries that fulfil a condition, in batches. */
+export async function removeDeliveries(
+  db: Kysely<Tables>,
+  condition: RawBuilder<unknown>,
+): Promise<void> {
+  for (;;) {
+    const { numAffectedRows = 0n } = await sql`delete from webhook_deliveries where id in (
+      select id from webhook_deliveries where ${condition} limit ${sql.lit(removedRowsMax)})`.execute(
+      db,
+    )
+    if (numAffectedRows < removedRowsMax) return
+  }
+}
