@@ -4,12 +4,12 @@ import type { MemoryHold } from '../bytes/memory-budget.ts'
 import { assertTaken, GatewayError } from '../core/error.ts'
 import type { OpenedPicture, PictureFile, PictureFiles } from '../core/picture-files.ts'
 import type { Encryption } from '../storage/encryption.ts'
-import type { PicturePlace } from '../storage/picture-place.ts'
+import type { PicturePlace } from '../storage/picture-folder.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
-import type { PictureContentsTable } from '../storage/tables.ts'
+import type { PictureContentsTable, PictureFilesTable } from '../storage/tables.ts'
 import { newId } from './id.ts'
 import type { createPictureLinks } from './picture-links.ts'
-import { accountBytes, beginContent, endContent, findFile, shareContent } from './picture-rows.ts'
+import { accountBytes, addFile, findContent, findFile } from './picture-rows.ts'
 import { sweepPictures } from './picture-sweep.ts'
 import { sweepAgain, takeTurn } from './sweep.ts'
 
@@ -140,10 +140,13 @@ async function put(
     created_at: createdAt,
     expires_at: file.expiresAtMs,
   }
-  const { sha256: digest } = file
-  const own = { account_id: accountId, digest }
-  if (await store.decide(() => shareContent(store.db, own, row))) return { file }
-  return { file, failure: await written(options, { content, digest, row }) }
+  const own = { account_id: accountId, digest: file.sha256 }
+  const shared = await store.decide(() => findContent(store.db, own, createdAt))
+  if (shared !== undefined) {
+    const isAdded = await store.decide(() => addFile(store.db, { ...row, place: shared }))
+    if (isAdded) return { file }
+  }
+  return { file, failure: await written(options, { content, digest: file.sha256, row }) }
 }
 
 type Found = NonNullable<Awaited<ReturnType<typeof findFile>>>
@@ -191,7 +194,7 @@ async function ciphertextOf(
 type Writing = {
   content: Buffer
   digest: string
-  row: Omit<Parameters<typeof endContent>[1], 'place'>
+  row: Omit<PictureFilesTable, 'place'>
 }
 
 /** Writes a new content with its first file; resolves with the failure if it waits in the store. */
@@ -204,7 +207,9 @@ async function written(options: Options, { content, digest, row }: Writing): Pro
   const { ciphertext, ...sealed } = encryption.encrypt(content, contextOf({ account_id, place }))
   const begun = { place, account_id, digest, bytes: content.length, state: 'writing' as const }
   const expires_at = clock() + writingMaxMs
-  await store.decide(() => beginContent(db, { ...begun, ...sealed, expires_at }))
+  const begin = db.insertInto('picture_contents').values({ ...begun, ...sealed, expires_at })
+  // The row comes first, so that the sweep finds the content if the process dies.
+  await store.decide(() => begin.execute())
   let failure: unknown = to === undefined ? new Error('There is no place for pictures.') : undefined
   try {
     await to?.write(place, ciphertext)
@@ -216,7 +221,7 @@ async function written(options: Options, { content, digest, row }: Writing): Pro
       db.insertInto('waiting_pictures').values({ place, ciphertext }).execute(),
     )
   const state = failure === undefined ? 'stored' : 'waiting'
-  const isKept = await store.decide(() => endContent(db, { ...row, place }, state))
+  const isKept = await store.decide(() => addFile(db, { ...row, place }, { state }))
   if (!isKept) throw unavailable(new Error('A picture was written for longer than allowed.'))
   return failure
 }

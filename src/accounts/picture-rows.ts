@@ -5,63 +5,45 @@ import type { StoreStatement } from '../storage/store.ts'
 
 type Db = Kysely<Tables>
 type Content = PictureContentsTable
-/** States of a content that files may use. */
-const complete = ['stored', 'waiting'] as const
 
-/** Adds a file to a content that the account has already; false if it has none with these bytes. */
-export async function shareContent(
+/** The content that the account has already with these bytes. */
+export async function findContent(
   db: Db,
   { account_id: accountId, digest }: Pick<Content, 'account_id' | 'digest'>,
-  file: Omit<PictureFilesTable, 'place'>,
-): Promise<boolean> {
-  const found = await db
+  now: number,
+): Promise<string | undefined> {
+  const found = db
     .selectFrom('picture_contents')
     .select('place')
     .where('account_id', '=', accountId)
     .where('digest', '=', digest)
-    .where('expires_at', '>', file.created_at)
-    .where('state', 'in', complete)
-    .executeTakeFirst()
-  return found !== undefined && addFile(db, { ...file, place: found.place }, {})
+    .where('expires_at', '>', now)
+    .where('state', 'in', ['stored', 'waiting'])
+  return (await found.executeTakeFirst())?.place
 }
 
 /**
  * Adds a file, and extends the life of its content: from then on the content is not removed before the file
  * expires. False if the content is being removed.
  */
-async function addFile(
+export async function addFile(
   db: Db,
   file: PictureFilesTable,
-  { from = complete, state }: { from?: readonly Content['state'][]; state?: Content['state'] },
+  written: Partial<Pick<Content, 'state'>> = {},
 ): Promise<boolean> {
+  const { place, expires_at: end } = file
   return db.transaction().execute(async (transaction) => {
+    const later = sql<number>`case when expires_at > ${end} then expires_at else ${end} end`
     const { numUpdatedRows } = await transaction
       .updateTable('picture_contents')
-      .set({
-        expires_at: sql<number>`case when expires_at > ${file.expires_at} then expires_at else ${file.expires_at} end`,
-        ...(state === undefined ? {} : { state }),
-      })
-      .where('place', '=', file.place)
-      .where('state', 'in', from)
+      .set({ expires_at: later, ...written })
+      .where('place', '=', place)
+      .where('state', '!=', 'removing')
       .executeTakeFirst()
     if (numUpdatedRows === 0n) return false
     await transaction.insertInto('picture_files').values(file).execute()
     return true
   })
-}
-
-/** A content that is written after this row, so that the sweep finds it if the process dies. */
-export async function beginContent(db: Db, content: Content): Promise<void> {
-  await db.insertInto('picture_contents').values(content).execute()
-}
-
-/** Adds the first file of a content that is complete; false if the sweep has removed the content. */
-export async function endContent(
-  db: Db,
-  file: PictureFilesTable,
-  state: Content['state'],
-): Promise<boolean> {
-  return addFile(db, file, { from: ['writing'], state })
 }
 
 /** A file with its content, if it has not expired. */

@@ -1,4 +1,4 @@
-import type { PicturePlace } from '../storage/picture-place.ts'
+import type { PicturePlace } from '../storage/picture-folder.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
 import { contentsIn, markUnused, removeExpiredFiles, sweptRowsMax } from './picture-rows.ts'
@@ -16,8 +16,8 @@ const durationMaxMs = 50_000
 const removalsConcurrent = 8
 
 /**
- * Removes files that have expired, and contents without files; moves waiting contents to their place. Throws a
- * PicturePlaceError or StoreError; the next sweep goes on.
+ * Removes files that have expired, and contents without files; moves waiting contents to their place. If it throws, the
+ * next sweep goes on.
  */
 export async function sweepPictures({ store, place, clock, monotonic }: Options): Promise<void> {
   const { db } = store

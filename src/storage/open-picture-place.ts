@@ -1,5 +1,4 @@
-import { createPictureFolder } from './picture-folder.ts'
-import type { PicturePlace } from './picture-place.ts'
+import { createPictureFolder, type PicturePlace } from './picture-folder.ts'
 
 type Options = {
   config: {

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { AwsV4Signer } from 'aws4fetch'
 import { Agent, request as send } from 'undici'
 import { systemReason } from '../core/words/system-reason.ts'
-import { PicturePlaceError, type PicturePlace } from './picture-place.ts'
+import type { PicturePlace } from './picture-folder.ts'
 
 type Options = {
   /** The address of the bucket, with its name in the path or in the host. */
@@ -93,12 +93,12 @@ async function upTo(bytesMax: number, body: AsyncIterable<Buffer>): Promise<Buff
   return Buffer.concat(pieces)
 }
 
-function unreachable(base: string, cause: unknown): PicturePlaceError {
+function unreachable(base: string, cause: unknown): Error {
   const { name, code } = cause as { name?: string; code?: unknown }
   const isLate = name === 'TimeoutError' || String(code).endsWith('_TIMEOUT')
   const reason = isLate ? 'it does not answer in time' : systemReason(cause)
   const remedy = 'Check PICTURE_BUCKET, and that this machine reaches it.'
-  return new PicturePlaceError(`The bucket ${base} cannot be used: ${reason}. ${remedy}`)
+  return new Error(`The bucket ${base} cannot be used: ${reason}. ${remedy}`)
 }
 
 const credentialsRemedy =
@@ -120,11 +120,11 @@ const remedies: Readonly<Record<string, string>> = {
 function refusal(
   base: string,
   { status, content }: { status: number; content: Buffer },
-): PicturePlaceError | undefined {
+): Error | undefined {
   const code = /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(content.toString())?.[1] ?? ''
   if (status === 404 && code === 'NoSuchKey') return undefined
   const remedy = remedies[code] ?? 'Look into the log of the bucket, and free space if it is full.'
-  return new PicturePlaceError(
+  return new Error(
     `The bucket ${base} cannot be used: it answers ${status}${code === '' ? '' : ` ${code}`}. ${remedy}`,
   )
 }

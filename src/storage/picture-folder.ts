@@ -1,7 +1,23 @@
 import { access, constants, mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemReason } from '../core/words/system-reason.ts'
-import { PicturePlaceError, type PicturePlace } from './picture-place.ts'
+
+/**
+ * Where the encrypted contents of pictures are: a folder, or a bucket. An error names the remedy for the operator, and contains no secret.
+ */
+export type PicturePlace = {
+  /** The place, for the operator; without secrets. */
+  name: string
+  /** Throws if no content can be written at the moment. */
+  check(): Promise<void>
+  /** Resolves when the content is durable. */
+  write(place: string, content: Uint8Array): Promise<void>
+  /** At most `bytesMax` bytes, or undefined if there is no such content. */
+  read(place: string, bytesMax: number): Promise<Buffer | undefined>
+  /** Succeeds if there is no such content. */
+  remove(place: string): Promise<void>
+  close(): Promise<void>
+}
 
 /** Room for the largest picture, with its rows in the store. */
 const freeBytesMin = 128 * 1024 * 1024
@@ -16,7 +32,7 @@ export function createPictureFolder(dataDir: string): PicturePlace {
     return join(folder, place.slice(0, 2), place)
   }
   const failure = (cause: unknown) =>
-    new PicturePlaceError(
+    new Error(
       `The folder ${folder} cannot be used: ${systemReason(cause)}. Give this user the right to write it, and free space on its disk.`,
       { cause },
     )
@@ -38,7 +54,7 @@ export function createPictureFolder(dataDir: string): PicturePlace {
       try {
         await mkdirs(join(folder, place.slice(0, 2)))
         // No row names the content before it is complete, so that nothing reads a part of it.
-        await writeFile(path, content, { flag: 'wx', mode: 0o600, flush: true })
+        await writeFile(path, content, { mode: 0o600, flush: true })
       } catch (error) {
         await rm(path, { force: true }).catch(() => undefined)
         throw failure(error)
