@@ -4,11 +4,14 @@ import { createServer } from 'node:net'
 
 /** Below the ephemeral ports of Linux (32768) and of gVisor (16000), ip_local_port_range. */
 const [lowest, highest] = [10_000, 15_900]
+/** The only one of these ports that `fetch` refuses (fetch.spec.whatwg.org, port blocking). */
+const blocked = 10_080
 
 /** A free port on loopback, outside the ephemeral range, so that no other process gets it by chance. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(lowest, highest)
+    if (port === blocked) continue
     const server = createServer().listen(port, '127.0.0.1')
     const isFree = await once(server, 'listening').then(
       () => true,
