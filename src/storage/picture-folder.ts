@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { systemReason } from '../core/words/system-reason.ts'
 
 /**
- * Where the encrypted contents of pictures are: a folder, or a bucket. An error names the remedy for the operator, and contains no secret.
+ * Where the encrypted contents of pictures are: a folder, or a bucket. An error names the remedy for the operator,
+ * and contains no secret.
  */
 export type PicturePlace = {
   /** The place, for the operator; without secrets. */

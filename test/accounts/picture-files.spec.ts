@@ -1,10 +1,10 @@
-import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { PictureFileStore } from '../../src/accounts/picture-files.ts'
 import { pictureRemoval } from '../../src/accounts/picture-rows.ts'
 import { uncounted } from '../../src/bytes/memory-budget.ts'
-import { GatewayError } from '../../src/core/error.ts'
+import type { GatewayError } from '../../src/core/error.ts'
 import { createPictureFolder } from '../../src/storage/picture-folder.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'
 import { forEachStore } from '../support/each-store.ts'
@@ -111,7 +111,6 @@ forEachStore('the pictures of an account', () => {
       const [first] = readdirSync(pictures)
       return join(pictures, first!, readdirSync(join(pictures, first!))[0]!)
     }
-    const { readFileSync } = await import('node:fs')
     const content = readFileSync(path())
     expect(content.includes('recognised')).to.equal(false)
     for (const changed of [content.subarray(0, -1), content.subarray(0, 10), Buffer.alloc(0)]) {
