@@ -166,10 +166,7 @@ export const requestParameters: {
     },
     "safety_identifier": {},
     "stream": {},
-    "partial_images": {
-      "minimum": 0,
-      "maximum": 3
-    },
+    "partial_images": {},
     "style": {
       "values": [
         "vivid",

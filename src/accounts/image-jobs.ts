@@ -36,7 +36,7 @@ export const releasedOwner = ''
 const sweepMs = 60_000
 const removedRowsMax = 500
 /** A job whose processes have ended so often may be the reason for it. */
-const takeoversMax = 5
+const takeoversMax = 20
 /** The jobs of an account are counted again after so many new ones. */
 const countedJobs = 500
 
@@ -58,8 +58,9 @@ export function createImageJobs(options: Options): JobStore {
     },
     begin: async (job) => {
       await room.take(job.accountId)
-      const row = rowOf(job, options)
-      await store.decide(() => store.commit(store.insertions('image_jobs', [row])))
+      // `insertions` cannot insert bytes in PostgreSQL.
+      const inserting = db.insertInto('image_jobs').values(rowOf(job, options)).compile()
+      await store.decide(() => store.commit([inserting]))
     },
     asked: async (id) => {
       const asking = own(id).set({ status: 'in_progress' })
@@ -193,7 +194,7 @@ async function adoptJobs(options: Options, owner: string, limit: number): Promis
     .execute()
   return rows.map((row) => {
     const job = jobOf(row, options)
-    return row.takeovers > takeoversMax ? { ...job, content: {} } : job
+    return row.takeovers > takeoversMax ? { ...job, tasks: [] } : job
   })
 }
 

@@ -1,4 +1,3 @@
-import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import { prune } from '../core/prune.ts'
 import type { ImageRequest } from '../core/image/image.ts'
@@ -22,13 +21,7 @@ export function imageInputs(
 ): ImageInputs {
   const models = modelsOf(body, caller, find)
   checkFallbacks(models, true)
-  const { stream = false, partial_images: partialImages = 0 } = body
-  if (partialImages > 0 && !stream) {
-    const text = "'partial_images' needs 'stream': true. Add it, or leave 'partial_images' out."
-    throw new GatewayError('invalid_value', text, { param: 'partial_images' })
-  }
-  const watch = stream ? { partialImages } : undefined
-  return { request: imageRequest(body), models, watch }
+  return { request: imageRequest(body), models }
 }
 
 type ImageBody = Omit<Body<'createImage'>, 'response_format'> &

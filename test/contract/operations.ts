@@ -178,6 +178,14 @@ describe('every operation of the contract', () => {
     }
   })
 
+  for (const id of ['createImage', 'createImageEdit']) {
+    it(`answers 202 to ${id} for a job`, async () => {
+      const row = operations.find(({ operationId }) => operationId === id)!
+      const headers = { prefer: 'respond-async', 'cache-control': 'no-store' }
+      expectPromised(row, await ask(gateway, row, {}, { headers }), 202)
+    })
+  }
+
   it('answers 202 to a notification, and 403 to a page of another origin', async () => {
     const post = operation('postMcp')
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })

@@ -52,6 +52,10 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     createMessage: async () => ({ body: { model: 'gpt-5-mini', max_tokens: 100, messages } }),
     countMessageTokens: async () => ({ body: { model: 'gpt-5-mini', messages } }),
     retrieveModel: async () => ({ path: { model: 'alibaba/qwen-image-plus' } }),
+    retrieveImageJob: async (gateway, key) => ({ path: await storedJob(gateway, key) }),
+    deleteImageJob: async (gateway, key) => ({ path: await storedJob(gateway, key) }),
+    cancelImageJob: async (gateway, key) => ({ path: await storedJob(gateway, key) }),
+    streamImageJob: async (gateway, key) => ({ path: await storedJob(gateway, key) }),
     retrieveResponse: async (gateway, key) => ({ path: await storedResponse(gateway, key) }),
     deleteResponse: async (gateway, key) => ({ path: await storedResponse(gateway, key) }),
     cancelResponse: async (gateway, key) => ({
@@ -239,6 +243,15 @@ async function recordedCall(gateway: TestGateway, key: string): Promise<string> 
   const id = answer.headers.get('x-request-id')!
   recorded.set(key, id)
   return id
+}
+
+/** The id of a new image job; one that does not exist if the gateway refuses calls. */
+async function storedJob(gateway: TestGateway, key: string): Promise<Record<string, string>> {
+  const headers = { prefer: 'respond-async', 'cache-control': 'no-store' }
+  const path = '/v1/images/generations'
+  const answer = await gateway.post(path, chosen, { key, headers }).catch(() => undefined)
+  if (answer?.status !== 202) return { job_id: `imgjob_${'0'.repeat(32)}` }
+  return { job_id: ((await answer.json()) as { id: string }).id }
 }
 
 /** The id of a new stored response; `resp_none` if the gateway refuses calls. */
