@@ -264,28 +264,30 @@ describe('a stream whose provider is silent', () => {
     await expectError(response, { status: 400, code: 'unsupported_parameter', param: 'mood' })
   })
 
-  it('is read by the clients of OpenAI and Anthropic', async () => {
-    const { gateway } = own
-    const openai = openAiClient(gateway, gateway.liveKey)
-    const texts = [
-      () => openai.chat.completions.stream({ model, messages: hello }).finalContent(),
-      async () =>
-        (await openai.responses.stream({ model, input: 'hello' }).finalResponse()).output_text,
-      () =>
-        anthropicClient(gateway)
-          .messages.stream({ model, max_tokens: 99, messages: hello })
-          .finalText(),
-    ]
-    for (const read of texts) {
-      const release = answerLater()
-      const text = read()
-      await asked()
-      for (let pings = 0; pings < 3; pings++) {
-        aheadMs += 15_000
-        await new Promise((resolve) => setTimeout(resolve, 150))
+  for (const [what, answer, end] of [
+    ['is read by', streamed(['one ', 'two']), /^one two$/],
+    ['fails in', refusal(500), /The provider of this model failed/],
+  ] as const) {
+    it(`${what} the clients of OpenAI and Anthropic`, async () => {
+      const { gateway } = own
+      const { chat, responses } = openAiClient(gateway, gateway.liveKey)
+      const { messages } = anthropicClient(gateway)
+      const reads = [
+        () => chat.completions.stream({ model, messages: hello }).finalContent(),
+        async () => (await responses.stream({ model, input: 'hello' }).finalResponse()).output_text,
+        () => messages.stream({ model, max_tokens: 99, messages: hello }).finalText(),
+      ]
+      for (const read of reads) {
+        const release = answerLater(answer)
+        const outcome = read().catch((error: Error) => error.message)
+        await asked()
+        for (let pings = 0; pings < 3; pings++) {
+          aheadMs += 15_000
+          await new Promise((resolve) => setTimeout(resolve, 150))
+        }
+        release()
+        expect(await outcome).to.match(end)
       }
-      release()
-      expect(await text).to.equal('one two')
-    }
-  })
+    })
+  }
 })
