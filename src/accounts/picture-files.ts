@@ -61,10 +61,8 @@ export function createPictureFiles(options: Options): PictureFileStore {
     intervalMs: sweepMs,
     onSwept: (error) => events.worked('picture_sweep', error),
   })
-  const found: PictureFiles['open'] = async ({ accountId, mode }, id) => {
-    const row = await store.decide(() => findFile(db, { id, accountId, now: clock() }))
-    return row?.mode === mode ? opened(options, row) : undefined
-  }
+  const find = (accountId: string, id: string) =>
+    store.decide(() => findFile(db, { id, accountId, now: clock() }))
   return {
     linkTo: links.linkTo,
     place: async (accountId) => {
@@ -95,16 +93,15 @@ export function createPictureFiles(options: Options): PictureFileStore {
     },
     follow: async (link) => {
       links.assertValid(link)
-      const { fileId: id, account: accountId } = link
-      const row = await store.decide(() => findFile(db, { id, accountId, now: clock() }))
-      if (row === undefined)
-        throw new GatewayError(
-          'not_found',
-          'The picture does not exist: it was deleted or has expired.',
-        )
-      return opened(options, row)
+      const row = await find(link.account, link.fileId)
+      if (row !== undefined) return opened(options, row)
+      const text = 'The picture does not exist: it was deleted or has expired.'
+      throw new GatewayError('not_found', text)
     },
-    open: found,
+    open: async ({ accountId, mode }, id) => {
+      const row = await find(accountId, id)
+      return row?.mode === mode ? opened(options, row) : undefined
+    },
     sweep: look,
     close: async () => {
       close()
