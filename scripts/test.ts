@@ -145,8 +145,8 @@ function byFolder(names: readonly string[]): string {
 }
 
 async function runSpecs(specs: readonly string[], stores: 'postgres' | 'sqlite'): Promise<boolean> {
-  // One more than cores, since a spec also waits for timers and threads.
-  const jobs = availableParallelism() + 1
+  // One more than cores, since a spec also waits for timers and threads, and two where it waits for programs.
+  const jobs = availableParallelism() + (stores === 'postgres' ? 2 : 1)
   const first = longest.filter((name) => specs.includes(name))
   const ordered = new Set([...first, ...specs])
   const mocha = spawn('mocha', ['--jobs', String(jobs), ...ordered], {

@@ -23,6 +23,8 @@ const groups = [
 const most = ({ properties }: Schema): number => resolve(properties!['n']!).maximum!
 const imagesMost = most(schemas['CreateImageRequest']!)
 const toolMost = most(tools.find(({ name }) => name === 'generate-image')!.inputSchema)
+const mostOf = ({ group }: (typeof groups)[number]) => most(schemas[`ImageConfig${group}`]!)
+
 describe('as many of the largest pictures as the contract allows', function () {
   this.timeout(600_000)
   let folder: TemporaryFolder
@@ -55,8 +57,12 @@ describe('as many of the largest pictures as the contract allows', function () {
     expect(response.status, text.slice(0, 500)).to.equal(200)
     return text.match(picture)?.length ?? 0
   }
-  for (const { group, model, size, image_size = size } of groups) {
-    it(`are made by each API, alone and four at once, within 600 MB: ${group}`, async () => {
+  for (const [index, { group, model, size, image_size = size }] of groups.entries()) {
+    const chatMost = mostOf(groups[index]!)
+    // The sandbox paints for all groups: the same number of the same size takes the same memory.
+    const isNew = groups.findIndex((one) => one.size === size && mostOf(one) === chatMost) === index
+    const together = isNew ? 'alone and four at once' : 'alone'
+    it(`are made by each API, ${together}, within 600 MB: ${group}`, async () => {
       const images = (n: number) => {
         const body = { model, prompt: `a ${n}`, n, size, output_format: 'png' }
         return ask('/v1/images/generations', body, /"b64_json"/g)
@@ -71,9 +77,10 @@ describe('as many of the largest pictures as the contract allows', function () {
         return ask('/mcp', call, /"type":"image"/g)
       }
       for (const made of [images, chat, tool]) expect(await made(1)).to.equal(1)
-      const chatMost = most(schemas[`ImageConfig${group}`]!)
-      const four = [images(imagesMost), chat(chatMost), chat(chatMost, 1), tool(toolMost)]
-      expect(await Promise.all(four)).to.deep.equal([imagesMost, chatMost, chatMost, toolMost])
+      if (isNew) {
+        const four = [images(imagesMost), chat(chatMost), chat(chatMost, 1), tool(toolMost)]
+        expect(await Promise.all(four)).to.deep.equal([imagesMost, chatMost, chatMost, toolMost])
+      }
       const status = readFileSync(`/proc/${server.processId}/status`, 'latin1')
       expect(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)![1]) * 1024).to.be.below(peakBytesMax)
     })
