@@ -26,7 +26,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
-    "streams": false,
+    "streams": true,
     "forOperators": false,
     "alsoAt": []
   },
@@ -52,7 +52,7 @@ export const operations = [
     "protocol": "rest",
     "errorForm": "rest",
     "access": "caller",
-    "streams": false,
+    "streams": true,
     "forOperators": false,
     "alsoAt": []
   },

@@ -166,7 +166,10 @@ export const requestParameters: {
     },
     "safety_identifier": {},
     "stream": {},
-    "partial_images": {},
+    "partial_images": {
+      "minimum": 0,
+      "maximum": 3
+    },
     "style": {
       "values": [
         "vivid",

@@ -14,6 +14,10 @@ export interface paths {
          * @description Creates `n` images from a prompt. If the model cannot make the requested `size`, the gateway
          *     generates the nearest size that the model supports, scales and crops it to the requested
          *     size, and reports this in `warnings`.
+         *
+         *     With `stream: true` the response is a stream of `ImageEvent`s: a `completed` event for each
+         *     image, as soon as it is made, and before it the partial images that were requested with
+         *     `partial_images`. If the stream breaks, its last event is named `error`.
          */
         post: operations["createImage"];
         delete?: never;
@@ -34,6 +38,7 @@ export interface paths {
         /**
          * Edit images
          * @description Edits or combines one or more input images as the prompt describes. `mask` is not supported.
+         *     With `stream: true` the response is a stream of `ImageEvent`s.
          */
         post: operations["createImageEdit"];
         delete?: never;
@@ -2225,8 +2230,8 @@ export interface components {
         };
         /**
          * @description Headers that were not known when the head of a stream was sent, such as `x-gateway-provider` and
-         *     `x-gateway-cost-usd`, by name. Only in the last event of a stream whose provider was silent for
-         *     more than 5 seconds, and in its error event.
+         *     `x-gateway-cost-usd`, by name. Only in the last event of a stream that began with a ping, since
+         *     the provider was silent for more than 5 seconds, or with a partial image, and in its error event.
          * @example {
          *       "x-gateway-provider": "openai",
          *       "x-gateway-cost-usd": "0.000192"
@@ -3876,16 +3881,13 @@ export interface components {
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
         };
+        /** @description Sends each image as a server-sent event as soon as it is made, and pings before it. */
+        ImageStream: boolean;
         /**
-         * @description Images are not streamed.
-         * @enum {boolean}
+         * @description Partial images to send of each image while it is made; needs `stream`. A provider may send
+         *     fewer, and charges output tokens for them. A model that makes none reports this in `warnings`.
          */
-        ImageStream: false;
-        /**
-         * @description Images are not streamed, so partial images are not supported.
-         * @enum {integer}
-         */
-        ImagePartials: 0;
+        ImagePartials: number;
         /**
          * @example {
          *       "image_url": "https://example.com/boat.png"
@@ -4085,46 +4087,87 @@ export interface components {
             /** @description Why the gateway refuses new jobs of the account; null if it accepts them. */
             unavailable?: string | null;
         };
-        /** @description An image of a job, with the members of a streamed request; or the error that ends the stream. */
-        ImageJobEvent: components["schemas"]["ImageJobImageEvent"] | components["schemas"]["ImageJobErrorEvent"];
-        ImageJobImageEvent: {
-            type: components["schemas"]["ImageJobEventType"];
-            /** @description The image as base64. */
-            b64_json: string;
-            /** @description Unix time in seconds. */
-            created_at: number;
-            size: string;
-            quality: string;
-            background: components["schemas"]["ImageBackground"];
-            output_format: components["schemas"]["ImageFormat"];
-            /** @description The place of the image in the answer, from 0. */
-            image_index: number;
-            /** @description The usage of the whole job in the event of the last image, zeros before. */
-            usage: components["schemas"]["StreamedImageUsage"];
-            warnings?: components["schemas"]["Warning"][];
-        };
-        /** @enum {string} */
-        ImageJobEventType: "image_generation.completed" | "image_edit.completed";
-        StreamedImageUsage: {
-            input_tokens: number;
-            output_tokens: number;
-            total_tokens: number;
-            input_tokens_details: components["schemas"]["ImageTokenDetails"];
-            cost?: components["schemas"]["Usd"] | null;
-            cost_status?: components["schemas"]["CostStatus"];
-            cost_details?: components["schemas"]["CostDetails"];
-        };
-        ImageJobErrorEvent: {
-            /** @enum {string} */
-            type: "error";
-            error: components["schemas"]["ErrorBody"];
-        };
         DeletedImageJob: {
             id: string;
             object: components["schemas"]["ImageJobObject"];
             /** @enum {boolean} */
             deleted: true;
         };
+        /** @description An image that is not finished. It may have another size and format than the finished image. */
+        ImagePartialEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "image_generation.partial_image" | "image_edit.partial_image";
+            /** @description Counts the partial images of one image, from 0. */
+            partial_image_index: number;
+            /** @description The image data as base64. */
+            b64_json: string;
+            /** @description The place of the image among the `n` images, from 0. */
+            image_index: number;
+            /** @description Unix time in seconds. */
+            created_at: number;
+            /** @description WIDTHxHEIGHT of this image. */
+            size: string;
+            /** @description `auto` if the provider does not report it. */
+            quality: string;
+            background: components["schemas"]["ImageBackground"];
+            /** @description The format of this image. */
+            output_format: components["schemas"]["ImageFormat"];
+        };
+        /** @description A finished image, the same as in a response without `stream`. */
+        ImageCompletedEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "image_generation.completed" | "image_edit.completed";
+            /** @description The image data as base64. */
+            b64_json: string;
+            /** @description The place of the image among the `n` images, from 0. */
+            image_index: number;
+            /** @description Unix time in seconds. */
+            created_at: number;
+            /** @description WIDTHxHEIGHT of this image. */
+            size: string;
+            /** @description `auto` if the provider does not report it. */
+            quality: string;
+            background: components["schemas"]["ImageBackground"];
+            /** @description The format of this image. */
+            output_format: components["schemas"]["ImageFormat"];
+            revised_prompt?: string;
+            usage: components["schemas"]["ImageEventUsage"];
+            /** @description Only in the last event. */
+            warnings?: components["schemas"]["Warning"][];
+            late_headers?: components["schemas"]["LateHeaders"];
+        };
+        /**
+         * @description The usage and the cost of the whole request in the last event. In the events of the other
+         *     images the token counts are zero, and there is no cost.
+         */
+        ImageEventUsage: {
+            input_tokens: number;
+            output_tokens: number;
+            total_tokens: number;
+            input_tokens_details: components["schemas"]["ImageTokenDetails"];
+            /** @description US dollars; null if the price is not known. */
+            cost?: components["schemas"]["Usd"] | null;
+            cost_status?: components["schemas"]["CostStatus"];
+            cost_details?: components["schemas"]["CostDetails"];
+        };
+        /** @description The last event of a stream that fails. Its name is `error`. */
+        ImageErrorEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "error";
+            error: components["schemas"]["ErrorBody"];
+            late_headers?: components["schemas"]["LateHeaders"];
+        };
+        /** @description The `data` of an event of streamed images; the name of the event is its `type`. */
+        ImageEvent: components["schemas"]["ImagePartialEvent"] | components["schemas"]["ImageCompletedEvent"] | components["schemas"]["ImageErrorEvent"];
         /** @description Options of Google's image models, such as the preview image model. */
         ImageConfigGoogle: {
             aspect_ratio?: components["schemas"]["ImageAspectRatio"];
@@ -6230,7 +6273,7 @@ export interface components {
             has_more: boolean;
         };
         /** @enum {string} */
-        ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.output_item.done" | "response.content_part.added" | "response.content_part.done" | "response.output_text.delta" | "response.output_text.done" | "response.output_text.annotation.added" | "response.web_search_call.in_progress" | "response.web_search_call.searching" | "response.web_search_call.completed" | "response.refusal.delta" | "response.refusal.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.image_generation_call.in_progress" | "response.image_generation_call.generating" | "response.image_generation_call.completed" | "response.compaction.compacting" | "response.completed" | "response.incomplete" | "response.failed" | "error" | "keepalive";
+        ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.output_item.done" | "response.content_part.added" | "response.content_part.done" | "response.output_text.delta" | "response.output_text.done" | "response.output_text.annotation.added" | "response.web_search_call.in_progress" | "response.web_search_call.searching" | "response.web_search_call.completed" | "response.refusal.delta" | "response.refusal.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.image_generation_call.in_progress" | "response.image_generation_call.generating" | "response.image_generation_call.partial_image" | "response.image_generation_call.completed" | "response.compaction.compacting" | "response.completed" | "response.incomplete" | "response.failed" | "error" | "keepalive";
         /** @description One event of a streamed response, in OpenAI's form. `keepalive` has no other members. */
         ResponseEvent: {
             /** @description Models with native requests also send events of tools that are not listed here. */
@@ -6442,6 +6485,8 @@ export interface components {
             native_format?: components["schemas"]["ImageFormat"];
             /** @description Whether the vendor applies the requested compression; otherwise the gateway does. */
             output_compression?: boolean;
+            /** @description Whether the vendor sends partial images. */
+            partial_images?: boolean;
             input_fidelities?: string[];
             /** @description Maximum length of a prompt. Some vendors ignore the rest, others refuse it. */
             prompt_characters_max?: number;
@@ -8849,6 +8894,14 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ImagesResponse"];
+                    /**
+                     * @example event: image_generation.partial_image
+                     *     data: {"type":"image_generation.partial_image","partial_image_index":0,"image_index":0,"created_at":1795348800,"size":"1024x1024","quality":"medium","background":"opaque","output_format":"png","b64_json":"iVBORw0KGgo="}
+                     *
+                     *     event: image_generation.completed
+                     *     data: {"type":"image_generation.completed","image_index":0,"created_at":1795348800,"size":"1024x1024","quality":"medium","background":"opaque","output_format":"png","b64_json":"iVBORw0KGgo=","usage":{"input_tokens":20,"output_tokens":1156,"total_tokens":1176,"input_tokens_details":{"text_tokens":20,"image_tokens":0},"cost":0.03478,"cost_status":"exact","cost_details":{"mode":"live"}}}
+                     */
+                    "text/event-stream": string;
                 };
             };
             202: components["responses"]["ImageJobAccepted"];
@@ -8989,6 +9042,14 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ImagesResponse"];
+                    /**
+                     * @example event: image_edit.partial_image
+                     *     data: {"type":"image_edit.partial_image","partial_image_index":0,"image_index":0,"created_at":1795348800,"size":"1024x1024","quality":"medium","background":"opaque","output_format":"png","b64_json":"iVBORw0KGgo="}
+                     *
+                     *     event: image_edit.completed
+                     *     data: {"type":"image_edit.completed","image_index":0,"created_at":1795348800,"size":"1024x1024","quality":"medium","background":"opaque","output_format":"png","b64_json":"iVBORw0KGgo=","usage":{"input_tokens":20,"output_tokens":1156,"total_tokens":1176,"input_tokens_details":{"text_tokens":20,"image_tokens":0},"cost":0.03478,"cost_status":"exact","cost_details":{"mode":"live"}}}
+                     */
+                    "text/event-stream": string;
                 };
             };
             202: components["responses"]["ImageJobAccepted"];

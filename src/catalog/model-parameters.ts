@@ -130,6 +130,8 @@ function imageParameters({ row }: Model, { factsOf }: ParameterRules): Parameter
   // The value false stands for a parameter that the model does not support.
   const own: Record<string, RequestParameter | false> = {
     n: {},
+    stream: {},
+    partial_images: image.partial_images === true && {},
     images: most > 0 && { minimum: least, maximum: most },
     size: size.kind !== 'none' && (size.kind === 'list' ? defined({ values: size.sizes }) : {}),
     quality: listed(image.qualities),

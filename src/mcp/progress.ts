@@ -10,7 +10,7 @@ export type ToolCallState = { tool: string; requestId: string; state: string; el
 export type ToolNotification =
   | {
       method: 'notifications/progress'
-      params: { progressToken: MessageId; progress: number; total?: number; message: string }
+      params: { progressToken: MessageId; progress: number; message: string }
     }
   | { method: 'notifications/message'; params: LogMessage }
 type LogMessage = { level: 'info'; logger: 'generation'; data: ToolCallState }
@@ -39,25 +39,28 @@ type Options = {
 export function startReports(options: Options) {
   const { toolName: tool, requestId, token, notify, listeners, intervalMs, monotonic } = options
   const startedAt = monotonic()
-  let last = -1
-  const report: ReportProgress = (progress, message, total) => {
-    if (token === undefined || progress <= last) return
-    last = progress
-    const amounts = total === undefined ? { progress } : { progress, total }
-    const params = { progressToken: token, ...amounts, message }
+  let progress = 0
+  let known = ''
+  const send = (message: string) => {
+    if (token === undefined) return
+    const params = { progressToken: token, progress: progress++, message }
     notify({ method: 'notifications/progress', params })
+  }
+  const report: ReportProgress = (state) => {
+    known = `: ${state}`
+    send(`${tool}${known}.`)
   }
   const publish = (state: string, elapsedMs: number) => {
     for (const listener of listeners) listener({ tool, requestId, state, elapsedMs })
   }
   publish('started', 0)
-  report(0, `${tool} has started.`)
+  send(`${tool} has started.`)
   const isSilent = token === undefined && listeners.length === 0
   const timer = isSilent
     ? undefined
     : setInterval(() => {
         const elapsedMs = monotonic() - startedAt
-        report(last + 1, `${tool} has been running for ${Math.round(elapsedMs / 1000)} s.`)
+        send(`${tool} has been running for ${Math.round(elapsedMs / 1000)} s${known}.`)
         publish('running', elapsedMs)
       }, intervalMs)
   return {

@@ -10,8 +10,8 @@ import type { PrintedJson } from './json-rpc.ts'
 /** The context of a call, which a handler gets in addition to the arguments. */
 export type ToolCall = { context: CallContext; report: ReportProgress }
 
-/** Sends a progress notification; ignored unless `progress` is above the last value. */
-export type ReportProgress = (progress: number, message: string, total?: number) => void
+/** Sends a progress notification about the state of the call, which later notifications repeat. */
+export type ReportProgress = (state: string) => void
 
 /** A tool with its description, input check and handler. */
 export type BoundTool = {

@@ -81,6 +81,6 @@ export const editForm: FormReading = { bodyOf: editFormBody, names: { images: 'i
 
 /** Converts a form value, which is a string, to its type; invalid values fail the later check. */
 function read(name: string, value: string): unknown {
-  if (name === 'stream' && value === 'false') return false
+  if (name === 'stream' && (value === 'true' || value === 'false')) return value === 'true'
   return numbers.has(name) && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value
 }

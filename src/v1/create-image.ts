@@ -1,3 +1,4 @@
+import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import { prune } from '../core/prune.ts'
 import type { ImageRequest } from '../core/image/image.ts'
@@ -21,7 +22,13 @@ export function imageInputs(
 ): ImageInputs {
   const models = modelsOf(body, caller, find)
   checkFallbacks(models, true)
-  return { request: imageRequest(body), models }
+  const { stream = false, partial_images: partialImages = 0 } = body
+  if (partialImages > 0 && !stream) {
+    const text = "'partial_images' needs 'stream': true. Add it, or leave 'partial_images' out."
+    throw new GatewayError('invalid_value', text, { param: 'partial_images' })
+  }
+  const watch = stream ? { partialImages } : undefined
+  return { request: imageRequest(body), models, watch }
 }
 
 type ImageBody = Omit<Body<'createImage'>, 'response_format'> &

@@ -51,6 +51,11 @@ function imageUsage(
   usage: Usage | undefined,
   cost: Answered<ImageResult>['receipt']['cost'],
 ): Schemas['ImageUsage'] {
+  return { ...tokenCounts(usage), ...costFields(cost) }
+}
+
+/** The tokens of pictures in OpenAI's form; zeros if there is no usage. */
+export function tokenCounts(usage: Usage | undefined) {
   const { inputTokens = 0, outputTokens = 0, imageInputTokens = 0 } = usage ?? {}
   return {
     input_tokens: inputTokens,
@@ -60,6 +65,5 @@ function imageUsage(
       text_tokens: inputTokens - imageInputTokens,
       image_tokens: imageInputTokens,
     },
-    ...costFields(cost),
   }
 }

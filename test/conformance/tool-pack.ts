@@ -36,7 +36,7 @@ const handlers: Record<string, (call: ToolCall) => Promise<ToolContent[]>> = {
   },
   test_tool_with_progress: async ({ report }) => {
     for (const progress of [0, 50, 100]) {
-      report(progress, `${progress} of 100`, 100)
+      report(`${progress} of 100`)
       await sleep(pauseMs)
     }
     return [text('The tool has reported its progress.')]

@@ -87,7 +87,7 @@ describe('the form of the contract', () => {
     const streams = bodies
       .map(({ content }): MediaType | undefined => content?.['text/event-stream'])
       .filter((media) => media !== undefined)
-    expect(streams).to.have.length(6)
+    expect(streams).to.have.length(8)
     for (const { schema } of streams) {
       expect(schema).to.include({ type: 'string', contentMediaType: 'text/event-stream' })
       expect(schema.contentSchema).to.have.property('$ref')

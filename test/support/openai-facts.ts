@@ -1,5 +1,6 @@
 import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js'
 import { readEvents } from './event-stream.ts'
+import { imageStreamComplaints } from './openai-image-events.ts'
 
 /**
  * Requirements on answers in OpenAI's API, typed in on 2026-11-22 and independent of our contract. Source:
@@ -145,7 +146,10 @@ export function isOpenAiPath(path: string): boolean {
 
 /** Violations of OpenAI's API in an answer; empty when it complies. */
 export function openAiComplaints(path: string, { status, type, text: body }: Received): string[] {
-  if (type.startsWith('text/event-stream')) return streamComplaints(body)
+  if (type.startsWith('text/event-stream'))
+    return path.startsWith('/v1/images/')
+      ? imageStreamComplaints(path, body)
+      : streamComplaints(body)
   if (!type.startsWith('application/json')) return []
   const kind = answers.find(([pattern]) => pattern.test(path))?.[1]
   if (kind === undefined) return []

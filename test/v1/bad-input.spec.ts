@@ -74,10 +74,10 @@ describe('bad input', () => {
     },
     { name: 'a mask', body: { ...fox, mask: 'x' }, code: 'unknown_parameter', param: 'mask' },
     {
-      name: 'streaming',
-      body: { ...fox, stream: true },
-      code: 'unsupported_value',
-      param: 'stream',
+      name: 'partial images without a stream',
+      body: { ...fox, partial_images: 2 },
+      code: 'invalid_value',
+      param: 'partial_images',
     },
     {
       name: 'a key called __proto__',

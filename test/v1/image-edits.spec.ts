@@ -202,8 +202,8 @@ describe('image edits', () => {
     { name: 'with n too large', fields: [file(), ['prompt', prompt], ['n', '11']], param: 'n' },
     {
       name: 'with a field that is unknown',
-      fields: [file(), ['prompt', prompt], ['stream', 'true']],
-      param: 'stream',
+      fields: [file(), ['prompt', prompt], ['frame_count', '4']],
+      param: 'frame_count',
     },
   ]
   for (const { name, fields, param, says = '' } of forms) {

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { readEvents } from '../support/event-stream.ts'
 import { startImageVendors, type ImagesBody, type ImageVendors } from '../support/image-vendors.ts'
 import { editFields, generationFields } from '../support/openai-image-fields.ts'
 import { pixel } from '../support/pixel.ts'
@@ -42,6 +43,7 @@ const shared: Record<keyof typeof generationFields & keyof typeof editFields, Ro
   n: { ...all('done here'), alibaba: 'mapped', openai: 'sent', xai: 'sent' },
   output_compression: all('warned'),
   output_format: { ...all('done here'), openai: 'sent' },
+  // Without `stream`, as here; `streamed-pictures.spec.ts` has streams.
   partial_images: refused,
   quality: { ...all('warned'), zai: 'refused', openai: 'sent', xai: 'sent' },
   response_format: refused,
@@ -55,7 +57,7 @@ const shared: Record<keyof typeof generationFields & keyof typeof editFields, Ro
     xai: 'warned',
     together: 'mapped',
   },
-  stream: refused,
+  stream: all('done here'),
   user: { ...all('warned'), openai: 'sent', xai: 'sent' },
 }
 const ofGenerations: Record<keyof typeof generationFields, Row> = {
@@ -80,7 +82,11 @@ describe("the handling of each of OpenAI's image properties", () => {
     const body = { model: models[vendor], prompt: 'a hat', ...more }
     const response = await vendors.post(path, body)
     const wires = vendors.doubles[vendor].calls.map((call) => call.body)
-    const answer = (await response.json()) as ImagesBody & { error?: { param: string } }
+    const text = await response.text()
+    const isStream = response.headers.get('content-type')!.startsWith('text/event-stream')
+    const answer = JSON.parse(isStream ? readEvents(text).at(-1)!.data! : text) as ImagesBody & {
+      error?: { param: string }
+    }
     return { answer, wires }
   }
 

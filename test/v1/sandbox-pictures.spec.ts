@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { toFile } from 'openai'
 import sharp from 'sharp'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { imageEventsIn, namesOf } from '../support/image-events.ts'
 import { openAiClient } from '../support/openai-client.ts'
 
 const prompt = fc
@@ -76,5 +77,37 @@ describe('a picture of the sandbox', function () {
       if (Math.abs(data[at]! - 0x20) + Math.abs(data[at + 1]! - 0xc0) < 12) kept += 1
     }
     expect(kept / (info.width * info.height)).to.be.within(0.5, 0.97)
+  })
+
+  it('is streamed with partial images, from coarse to fine, whose pictures are always the same', async () => {
+    const stream = async (text: string) => {
+      const body = { model: 'gpt-image-2', prompt: text, stream: true, partial_images: 3 }
+      const headers = { 'cache-control': 'no-store' }
+      const response = await gateway.post('/v1/images/generations', body, { headers })
+      return imageEventsIn(await response.text())
+    }
+    const events = await stream('a red boat')
+    expect(namesOf(events)).to.deep.equal([
+      'partial 0/0',
+      'partial 0/1',
+      'partial 0/2',
+      'completed 0',
+    ])
+    const colours = await Promise.all(
+      events.map(async ({ b64_json: base64 }) => {
+        const pixels = await sharp(Buffer.from(base64, 'base64')).raw().toBuffer()
+        const seen = new Set<number>()
+        for (let at = 0; at < pixels.length; at += 3) seen.add(pixels.readUIntBE(at, 3))
+        return seen.size
+      }),
+    )
+    expect(colours).to.deep.equal(colours.toSorted((one, other) => one - other))
+    expect(events.at(-1)!.usage).to.include({ output_tokens: 1056 + 3 * 100 })
+    const again = await stream('a red boat')
+    expect(again.map(({ b64_json: base64 }) => base64)).to.deep.equal(
+      events.map(({ b64_json: base64 }) => base64),
+    )
+    const cut = await stream('sandbox:cut-stream sandbox:slow-stream=1')
+    expect(namesOf(cut)).to.deep.equal(['partial 0/0', 'partial 0/1', 'partial 0/2', 'error'])
   })
 })

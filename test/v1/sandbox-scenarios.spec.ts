@@ -195,7 +195,7 @@ describe('the scenarios of the sandbox', () => {
       code: 'invalid_value',
     })
     expect(message).to.include("'sandbox:tool-call' is for language models")
-    expect(message).to.include('Scenarios: status').and.to.not.include('slow-stream')
+    expect(message).to.include('Scenarios: status').and.to.not.include('tool-call,')
   })
 
   it('a scenario is read in any case, and before a full stop', async () => {

@@ -30,8 +30,12 @@ export function upperBytes(plan: ImagePlan, { model: { row } }: Target) {
   }
 }
 
-/** The pictures of one upstream call: as many as the vendor makes and as fit into one answer. */
+/**
+ * The pictures of one upstream call: as many as the vendor makes and as fit into one answer. A partial image does not
+ * say to which picture it belongs, so with partial images it is one.
+ */
 export function picturesPerCall(adapter: ImageAdapter, target: Target, plan: ImagePlan): number {
+  if (plan.partialImages !== undefined) return 1
   const fitting = Math.floor(answerBytesMax / upperBytes(plan, target).made)
   return Math.max(1, Math.min(adapter.picturesPerCall(target), fitting))
 }

@@ -89,6 +89,31 @@ export type ImageResult = {
   background?: NonNullable<FullImageRequest['background']>
 }
 
+/** A picture that the vendor has not finished. Its format and size are those of its own bytes. */
+export type PartialPicture = AboutPictures & {
+  picture: Picture
+  /** The place of the picture in the answer, from 0. */
+  imageIndex: number
+  /** Counts the partial images of this picture, from 0; counts again after a failover. */
+  partialIndex: number
+}
+
+/** Receives pictures during a call, in functions that must not throw. It is not a part of the cache key. */
+export type ImageWatch = {
+  /** The partial images to request of each picture. */
+  partialImages: number
+  partial?(partial: PartialPicture): void
+  /**
+   * Receives each finished picture when there are several; the result has all of them again. Not called for a
+   * cached answer, nor for the answer of an identical call.
+   */
+  finished?(picture: Picture, imageIndex: number, about: AboutPictures): void
+  /** Whether the caller has a finished picture: no other model is tried, since pictures of an answer have one. */
+  hasDelivered?(): boolean
+}
+/** The settings of pictures that an answer reports. */
+export type AboutPictures = Pick<ImageResult, 'quality' | 'background'>
+
 export type Pixels = { width: number; height: number }
 
 export type SizePlan = {
@@ -126,6 +151,8 @@ export type ImagePlan = SizePlan &
     vendorCompresses?: true
     /** The background, sent only to vendors with a choice of backgrounds. */
     background?: NonNullable<ImageRequest['background']>
+    /** How many partial images the vendor is asked for; each picture is then a call of its own. */
+    partialImages?: number
     /** The pixels that the caller requested, whatever the vendor makes. */
     requestedPixels?: Pixels
   }
@@ -162,6 +189,8 @@ export type ImageCall = {
   count: number
   index: number
   turn: Turn
+  /** Receives partial images, as many as planned; adapters of vendors without them ignore it. */
+  onPartial?: ImageWatch['partial']
 }
 
 /** The image abilities in a catalog row. */

@@ -14,9 +14,10 @@ import {
 } from './image.ts'
 import { planSize, readPixels } from './size.ts'
 
-/** The input pictures of a request, and the parameter that holds them. */
+/** The input pictures of a request, the parameter that holds them, and the partial images to send. */
 type InputCount = {
   count: number
+  partialImages?: number | undefined
   param: string
   /** How many of them the user's last message has; the others may be left out. All when absent. */
   newCount?: number | undefined
@@ -61,6 +62,7 @@ export function planImage(
     ...planFormat(request, subject, warnings),
     ...planBackground(request, subject),
     ...planSettings(request, subject, warnings),
+    ...planPartials(inputs, subject, warnings),
   }
   return { plan, warnings }
 }
@@ -207,6 +209,17 @@ function planSettings(
     }
   }
   return taken
+}
+
+function planPartials(
+  { partialImages = 0 }: InputCount,
+  { id, abilities, isOpen }: Subject,
+  warnings: Warning[],
+): Pick<ImagePlan, 'partialImages'> {
+  if (partialImages === 0) return {}
+  if (isOpen || abilities.partial_images === true) return { partialImages }
+  warnings.push(dropped('partial_images', partialImages, `${id} makes no partial images.`))
+  return {}
 }
 
 /** Leaves out texts of a conversation that exceed the model's prompt. */

@@ -23,6 +23,7 @@ import {
   type ImagePlan,
   type FullImageRequest,
   type ImageResult,
+  type ImageWatch,
   type Picture,
   type Pixels,
   type ShrinkPicture,
@@ -42,6 +43,7 @@ type Options = {
   call: Call
   selection: Selection
   copies?: number | undefined
+  watch: ImageWatch | undefined
 }
 /** The finished pictures of one upstream call, and the size of the first as the vendor made it. */
 type UsedPictures = {
@@ -70,7 +72,8 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
       return await runModel({ ...options, request, selection: ofModel })
     } catch (error) {
       const mayContinue = error instanceof ProviderFailure && error.mayTryNext
-      if (!mayContinue || call.deadline.signal.aborted) throw error
+      const isSettled = options.watch?.hasDelivered?.() === true
+      if (!mayContinue || isSettled || call.deadline.signal.aborted) throw error
       failures.push(error)
     }
   }
@@ -99,9 +102,12 @@ const stoppedText = 'The gateway was stopped while it made this picture.'
 async function reserveMemory(options: Options): Promise<void> {
   const { parts, request, planOf, call, selection, copies = 1 } = options
   const bytesOf = (route: Route): number => {
-    parts.conversion.assertRoom(planOf(route))
-    const { made, delivered } = upperBytes(planOf(route), route)
-    return request.n * Math.max(made, copies * delivered)
+    const plan = planOf(route)
+    parts.conversion.assertRoom(plan)
+    const { made, delivered } = upperBytes(plan, route)
+    // A partial image is in memory until it is sent, and is as large as a picture.
+    const partial = plan.partialImages === undefined ? 0 : made
+    return request.n * (partial + Math.max(made, copies * delivered))
   }
   try {
     const bytes = Math.max(...selection.routes.map(bytesOf))
@@ -169,17 +175,25 @@ type Part = Pick<ImageCall, 'count' | 'index' | 'turn'>
 
 /** Returns a function that makes and converts a part of the pictures at one route. */
 function makerOf(options: Options, concurrency: number) {
-  const { request, planOf, call } = options
+  const { request, planOf, call, watch } = options
   const { allowRepeat } = call.context
   return async (route: Route, part: Part): Promise<UsedPictures> => {
     const plan = planOf(route)
     let made: UsedPictures | undefined
     try {
-      const imageCall = { request, plan, target: route, ...part }
+      const onPartial: ImageCall['onPartial'] =
+        watch?.partial &&
+        ((partial) => watch.partial!({ ...requestedSettings(request, plan), ...partial }))
+      const imageCall = { request, plan, target: route, ...part, onPartial }
       const result = await generate(adapterOf(route), imageCall, concurrency)
       const { width, height } = result.pictures[0]!
       made = { result, first: { width, height }, lostFor: undefined }
       await finishEach(made, plan, options)
+      if (request.n > 1 && watch?.finished !== undefined) {
+        const { pictures, ...about } = { ...requestedSettings(request, plan), ...result }
+        for (const [place, picture] of pictures.entries())
+          watch.finished(picture, part.index + place, about)
+      }
       return made
     } catch (thrown) {
       const error = made ? afterSpending(thrown, usageOf(made.result)) : thrown

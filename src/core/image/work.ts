@@ -24,6 +24,7 @@ import type {
   ImageSource,
   ExtractedTexts,
   NamedAddress,
+  ImageWatch,
   ReadSources,
 } from './image.ts'
 import { oversizeWarnings } from './fit-sources.ts'
@@ -46,6 +47,7 @@ export type ImageInputs = CallInputs<ImageRequest> & {
   warnings?: readonly Warning[]
   /** How many copies of a picture its answer takes; 1 when absent. */
   copies?: number
+  watch?: ImageWatch | undefined
 }
 
 type Options = {
@@ -59,8 +61,9 @@ type Planned = { plan: ImagePlan; warnings: readonly Warning[] }
 export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<ImageResult>> {
   const { inputs, parts, timeoutMs } = options
   const { models, addresses = [], texts, param = 'images', warnings = [], newCount } = inputs
-  const { nameOf = (name: string) => name, copies } = inputs
+  const { nameOf = (name: string) => name, copies, watch } = inputs
   const request: FullImageRequest = { ...inputs.request, sources: [] }
+  const { length: count } = addresses
   const plans = new Map<Model, Planned>()
 
   const check = (route: Route): Readiness => {
@@ -71,8 +74,8 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
   }
   const planFor = ({ model, provider }: Route): Planned | Readiness => {
     try {
-      const inputs = { count: addresses.length, param, newCount }
-      const { plan, warnings } = planImage(request, model, inputs, provider.image?.unlisted)
+      const counted = { count, param, newCount, partialImages: watch?.partialImages }
+      const { plan, warnings } = planImage(request, model, counted, provider.image?.unlisted)
       parts.conversion.check(plan, model.row.image?.native_format)
       const planned = { plan, warnings: withNames(warnings, nameOf) }
       plans.set(model, planned)
@@ -89,15 +92,14 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     prompt: () => request.prompt,
     demand: { images: request.n, tokens: () => tokensOfPrompt(request.prompt) },
     check,
-    upperUsage: ({ model }) =>
-      upperImageUsage(request, model, plans.get(model)!.plan, addresses.length),
+    upperUsage: ({ model }) => upperImageUsage(request, model, plans.get(model)!.plan, count),
     exactUsage: (route, first) =>
-      exactImageUsage(request, plans.get(route.model)!.plan, { route, first }, addresses.length),
+      exactImageUsage(request, plans.get(route.model)!.plan, { route, first }, count),
     read: async ({ deadline: { signal }, context: { memory, tasks } }) => {
       // The input pictures of a job that another process began are not stored, and no vendor is asked.
       if (tasks?.begun !== undefined) return
-      const counts = [...plans.values()].map(({ plan }) => plan.sources ?? addresses.length)
-      const sent = addresses.slice(addresses.length - Math.max(0, ...counts))
+      const counts = [...plans.values()].map(({ plan }) => plan.sources ?? count)
+      const sent = addresses.slice(count - Math.max(0, ...counts))
       const takesHeic = [...plans.keys()].some(({ row }) => row.input_image_heic)
       if (sent.length === 0) return
       request.sources = await parts.readSources(sent, { signal, memory, takesHeic }, texts)
@@ -116,7 +118,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       const routes = selection.routes.filter((route) => selection.admits(route, inputsOf(route)))
       if (routes.length === 0) throw selection.refusal()
       const able = { ...selection, routes }
-      const made = await runImage({ parts, request, planOf, call, selection: able, copies })
+      const made = await runImage({ parts, request, planOf, call, selection: able, copies, watch })
       const adjustments = [...planned(made.route).warnings, ...inputsOf(made.route).warnings]
       return { ...made, warnings: [...adjustments, ...withNames(made.warnings, nameOf)] }
     },
@@ -196,6 +198,8 @@ function modelProblem(route: Route): Problem | undefined {
 
 /** Upper bound of the tokens of an input picture at any vendor. */
 const pictureTokens = 16_384
+/** Output tokens of a partial image, as OpenAI counts (docs/vendors.md#openai-images). */
+const tokensPerPartial = 100
 /** Tokens that vendors add to a prompt. */
 const overheadTokens = 1024
 
@@ -211,9 +215,11 @@ function upperImageUsage(
 ): UpperUsage {
   const { sources = sourceCount } = plan
   const { width, height } = largestPixels(row.image?.size)
+  const partialTokens = n * tokensPerPartial * (plan.partialImages ?? 0)
   return {
     inputTokens: n * (overheadTokens + Buffer.byteLength(prompt) + sources * pictureTokens),
-    outputTokens: n * (row.max_output_tokens ?? row.context_window ?? Infinity),
+    outputTokens: n * (row.max_output_tokens ?? row.context_window ?? Infinity) + partialTokens,
+    partialTokens,
     hasImageInput: sources > 0,
     images: n,
     picture: { pixels: width * height, ...plannedTraits(plan), referenceImages: n * sources },

@@ -29,6 +29,8 @@ export type UpperUsage = {
   /** Whether the output may contain sound. */
   hasAudioOutput?: boolean
   images: number
+  /** The tokens of the requested partial images. */
+  partialTokens?: number
   /** Traits of the pictures that are known in advance. */
   picture?: PictureTraits
   /** The most searches of the web that the request allows; absent without searches. */
@@ -161,7 +163,7 @@ function pictureLines(prices: Prices, usage: UpperUsage): (CostLine[] | undefine
   if (!prices.perImageIsEstimate && rows.some((row) => fits(row, picture))) return [byRow]
   const { tokens } = prices
   if (tokens === null) return [byRow]
-  const beside = tokensBesidePicture * images
+  const beside = tokensBesidePicture * images + (usage.partialTokens ?? 0)
   const perToken = tokens.imageOutput ?? tokens.output ?? 0n
   const drawn =
     byRow === undefined || perToken === 0n

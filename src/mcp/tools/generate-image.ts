@@ -1,11 +1,11 @@
 import { toolDefaults } from '../../../generated/tools.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import type { ImageRequest } from '../../core/image/image.ts'
+import type { ImageRequest, ImageWatch } from '../../core/image/image.ts'
 import { prune } from '../../core/prune.ts'
 import type { ImageInputs } from '../../core/image/work.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
 import { checkFileName, formatOf } from '../file-name.ts'
-import type { ToolHandler } from '../tool.ts'
+import type { ReportProgress, ToolHandler } from '../tool.ts'
 import type { Uploads } from '../uploads.ts'
 import { addressOf, type OpenPicture } from './input-pictures.ts'
 import type { ShowPictures } from './results.ts'
@@ -22,7 +22,7 @@ type Input = Parameters<ToolHandler<'generate-image'>>[0]
 /** The tool `generate-image`: generates one to four pictures from a prompt and optional input pictures. */
 export function generateImage(options: PictureOptions): ToolHandler<'generate-image'> {
   const { gateway, defaultImageModel, open, show } = options
-  return async (input, { context }) => {
+  return async (input, { context, report }) => {
     const { prompt, n, images = [], quality, seed, output_format: outputFormat } = input
     // The default model of this tool may not edit pictures; `auto` does.
     const model = input.model ?? (images.length > 0 ? 'auto' : defaultImageModel)
@@ -33,10 +33,17 @@ export function generateImage(options: PictureOptions): ToolHandler<'generate-im
     const named = images.map((one, index) => addressOf(one, `images[${index}]`))
     const addresses = await Promise.all(named.map((one) => open(one, context)))
     const isByRatio = input.size === undefined && input.aspect_ratio !== undefined
-    const inputs: ImageInputs = { request, models: [found], addresses, warnings }
+    const watch = picturesReported(n, report)
+    const inputs: ImageInputs = { request, models: [found], addresses, warnings, watch }
     if (isByRatio) inputs.nameOf = ratioName
     return show(await gateway.image(inputs, context), context)
   }
+}
+
+/** Reports how many of several pictures are finished. */
+function picturesReported(n: number, report: ReportProgress): ImageWatch {
+  let finished = 0
+  return { partialImages: 0, finished: () => report(`${++finished} of ${n} pictures`) }
 }
 
 /** Errors name `aspect_ratio`, the caller's parameter, from which the gateway derives `size`. */

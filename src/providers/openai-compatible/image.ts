@@ -27,11 +27,13 @@ import {
 import { receive } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
+import { isEventStream } from '../wire/event-source.ts'
 import { printJson } from '../wire/long-text.ts'
 import { isMembers, membersOf } from '../../core/any-json.ts'
 import { tokensMaxOf, usageOf, type TokensMax } from '../wire/token-count.ts'
 import { type OpenAiEndpoint, asBase64, type ImageDialect, type ImageItem } from './dialect.ts'
 import { bodyFailure, readFailure } from './failure.ts'
+import { aboutOf, isMark, partialsOf, streamReader } from './image-stream.ts'
 import type { ReadCost } from './usage.ts'
 import { randomUUID } from 'node:crypto'
 import { decodeBase64, decodedLength } from '../../bytes/base64.ts'
@@ -78,6 +80,10 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
       const request = requestFor(call)
       const { items, ...rest } = await receive({ dispatch, request, bytesMax }, turn, (head) => {
         if (head.status !== 200) return readFailure(head, endpoint)
+        // Servers that do not stream images ignore the request for it.
+        if (partialsOf(call) !== undefined && isEventStream(head)) {
+          return streamReader(call, texts, (completed) => readImages(completed, reading))
+        }
         const reader = base64Reader('b64_json')
         return { push: reader.push, finish: () => readImages(reader.finish(), reading) }
       }).finally(() => turn.memory.give(copied))
@@ -111,7 +117,11 @@ function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => UpstreamR
   return (call) => {
     const { idempotencyKey: key } = call.turn
     const own = key && `${key}-${call.index}`
-    return withKey(write(call), imageDialect.idempotencyHeader, own)
+    const request = withKey(write(call), imageDialect.idempotencyHeader, own)
+    if (partialsOf(call) === undefined) return request
+    // A pause after a partial image is as long as the wait for a picture.
+    const { limits } = endpoint
+    return { ...request, limits: { ...limits, idleTimeoutMs: limits.headersTimeoutMs } }
   }
 }
 
@@ -120,6 +130,7 @@ function wireRequest(
   { shape = sizeInPixels, more = asBase64 }: ImageDialect,
 ): WireRequest {
   const { request, plan, target, count } = call
+  const partials = partialsOf(call)
   const { quality, style, background, moderation, complexity, user } = plan
   const named = {
     // Servers that make one image per call may reject `n`.
@@ -128,6 +139,8 @@ function wireRequest(
     output_compression: plan.vendorCompresses === true ? plan.compression : undefined,
     input_fidelity: plan.inputFidelity,
     safety_identifier: plan.safetyIdentifier,
+    stream: partials === undefined ? undefined : true,
+    partial_images: partials,
   }
   return {
     model: target.upstreamModel,
@@ -142,8 +155,6 @@ function wireRequest(
 function sizeInPixels({ vendorPixels }: ImagePlan): { size?: string } {
   return vendorPixels === undefined ? {} : { size: pixelsText(vendorPixels) }
 }
-
-const qualityCharactersMax = 40
 
 type Reading = {
   count: number
@@ -189,14 +200,9 @@ function readImages(
   if (items.length === 0) throw fail('malformed', 'The answer contains no picture.', 0)
   return {
     items,
-    ...prune({ usage: counted, quality: texts.name(quality, qualityCharactersMax) }),
-    ...(background === 'transparent' || background === 'opaque' ? { background } : {}),
+    ...prune({ usage: counted }),
+    ...aboutOf({ quality, background }, texts),
   }
-}
-
-/** Whether a member refers to a text that the reader has cut out. */
-function isMark(text: unknown): text is string {
-  return typeof text === 'string' && text.startsWith('@')
 }
 
 function readUsage(

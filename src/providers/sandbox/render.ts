@@ -25,7 +25,21 @@ export async function renderPicture(request: RenderRequest): Promise<Buffer> {
     ...(transparent ? [{ input: svg(frame(size), size), blend: 'dest-in' as const }] : []),
     ...caption.layers,
   ])
-  return encode(transparent ? picture : picture.removeAlpha(), request).toBuffer()
+  const whole = transparent ? picture : picture.removeAlpha()
+  return encode(await inBlocks(whole, request), request).toBuffer()
+}
+
+/** The picture in blocks of one colour, as a partial image; unchanged without `blockPixels`. */
+async function inBlocks(picture: Sharp, { blockPixels, ...size }: RenderRequest): Promise<Sharp> {
+  if (blockPixels === undefined) return picture
+  const { data, info } = await picture.raw().toBuffer({ resolveWithObject: true })
+  const sharp = await loadSharp()
+  const blocks = (side: number) => Math.max(1, Math.round(side / blockPixels))
+  const small = { width: blocks(info.width), height: blocks(info.height), fit: 'fill' as const }
+  const coarse = await sharp(data, { raw: info }).resize(small).raw().toBuffer()
+  const raw = { ...small, channels: info.channels }
+  const { width, height } = size
+  return sharp(coarse, { raw }).resize({ width, height, fit: 'fill', kernel: 'nearest' })
 }
 
 function svg(markup: string, { width, height }: PictureSize): Buffer {

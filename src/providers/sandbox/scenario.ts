@@ -16,7 +16,7 @@ export const scenarios = {
   'context-length': { reach: 'chat' },
   'first-route-fails': { reach: 'all' },
   delay: { reach: 'all', value: { least: 0, most: 60_000, example: 2000 } },
-  'slow-stream': { reach: 'chat', value: { least: 1, most: 5000, example: 500, otherwise: 200 } },
+  'slow-stream': { reach: 'all', value: { least: 1, most: 5000, example: 500, otherwise: 200 } },
   'cut-stream': { reach: 'all' },
   reset: { reach: 'all' },
   malformed: { reach: 'all' },

@@ -4,7 +4,13 @@ import type { Dispatch } from '../transport/dispatch.ts'
 import { completion, streamOut, type Identity } from './chat-answer.ts'
 import { promptTokens, say, type PlayedRequest } from './chat.ts'
 import { openLine, refuse, type Line } from './line.ts'
-import { pictures, UnreadableSource, type ImageBody, type Render } from './pictures.ts'
+import {
+  pictureEvents,
+  pictures,
+  UnreadableSource,
+  type ImageBody,
+  type Render,
+} from './pictures.ts'
 import { readScenarios, type Scene } from './scenario.ts'
 import { callTools } from './tool-calls.ts'
 import type { ModerationInput } from '../../core/moderation/moderation.ts'
@@ -68,10 +74,34 @@ async function answerPictures(line: Line, sent: string, options: Options): Promi
   const body = bodyOf<ImageBody>(sent)
   const { render, clock } = options
   const how = { param: 'prompt', prompt: body.prompt, options }
-  return answerWith(line, how, async (counts) => {
+  return answerWith(line, how, async (counts, script) => {
+    if (body.stream === true)
+      return streamPicture(line, script, pictureEvents(body, { render, counts }))
     const made = await pictures(body, { render, counts })
     return { created: Math.floor(clock() / 1000), ...made }
   })
+}
+
+/** Sends the events of a picture; the scenario `cut-stream` cuts them before the last. */
+async function streamPicture(
+  line: Line,
+  script: Scene,
+  events: AsyncGenerator<object>,
+): Promise<undefined> {
+  const gapMs = script.number('slow-stream') ?? 0
+  let isBegun = false
+  for await (const event of events) {
+    if (gapMs > 0) await line.wait(gapMs)
+    if (!isBegun) line.head(200, { 'content-type': 'text/event-stream' })
+    isBegun = true
+    if (script.has('cut-stream') && !('partial_image_index' in event)) {
+      line.cut(new Error('The sandbox cuts the stream.'))
+      return undefined
+    }
+    await line.send(`data: ${JSON.stringify(event)}\n\n`)
+  }
+  line.end()
+  return undefined
 }
 
 async function answerEmbeddings(line: Line, sent: string, options: Options): Promise<void> {
@@ -86,16 +116,17 @@ async function answerModerations(line: Line, sent: string, options: Options): Pr
   return answerWith(line, how, () => moderations(body, `modr-${options.clock()}`))
 }
 
-/** Sends what `make` returns, unless the scenarios of the prompt have another answer. */
+/** Sends what `make` returns, if it has not answered itself, unless the prompt has a scenario with another answer. */
 async function answerWith(
   line: Line,
   { param, prompt, options }: { param: string; prompt: string; options: Options },
-  make: (counts: boolean) => object | Promise<object>,
+  make: (counts: boolean, script: Scene) => object | Promise<object | undefined>,
 ): Promise<void> {
   const asked = readScenarios(prompt, 'all')
   if (typeof asked === 'string') return invalid(line, asked, param)
   if (await misbehave(line, asked, options)) return
-  return line.json(await make(!asked.has('no-usage')), asked.has('cut-stream'))
+  const made = await make(!asked.has('no-usage'), asked)
+  if (made !== undefined) line.json(made, asked.has('cut-stream'))
 }
 
 /** The body of a request, which is not validated, since an adapter of the gateway wrote it. */

@@ -1,3 +1,6 @@
+import { joinPieces } from '../../bytes/pieces.ts'
+import type { ProviderFailure } from '../../core/failure.ts'
+
 /** Decides when received pieces of a stream are forwarded to the caller. */
 export type Coalescing = ReturnType<typeof coalesceStreams>
 
@@ -35,6 +38,60 @@ export function coalesceStreams({ intervalMs, bytesMax, streamsMin }: Options) {
     next: (flush: () => void) => {
       if (intervalMs === 0 || streams < streamsMin) queueMicrotask(flush)
       else if (waiting.push(flush) === 1) setTimeout(flushAll, intervalMs)
+    },
+  }
+}
+
+/** How an answer ended. */
+export type Ending = 'end' | ProviderFailure
+
+/** Buffers the pieces of an answer until a listener is set and `coalescing` flushes them. */
+export function passPieces(coalescing: Coalescing) {
+  coalescing.opened()
+  let waiting: Buffer[] | undefined
+  let bytes = 0
+  let ending: Ending | undefined
+  let listener: ((piece: Buffer) => void) | undefined
+  let onEnding: (how: Ending) => void
+  // Joins the pieces of a burst: hundreds may arrive in one turn of the event loop.
+  const flush = () => {
+    if (listener === undefined) return
+    if (waiting !== undefined) {
+      const piece = joinPieces(waiting)
+      waiting = undefined
+      bytes = 0
+      listener(piece)
+    }
+    if (ending !== undefined) onEnding(ending)
+  }
+  const each = (onPiece: (piece: Buffer) => void): Promise<void> =>
+    new Promise((resolve, reject) => {
+      listener = onPiece
+      onEnding = (how) => (how === 'end' ? resolve() : reject(how))
+      flush()
+    })
+  return {
+    peek: () => waiting?.[0],
+    each,
+    isOver: () => ending !== undefined,
+    push: (piece: Buffer): 'first' | 'further' => {
+      bytes += piece.length
+      if (waiting !== undefined) {
+        waiting.push(piece)
+        if (bytes > coalescing.bytesMax) flush()
+        return 'further'
+      }
+      // A literal, since V8 allocates seventeen slots when `push` is called on an empty array.
+      waiting = [piece]
+      if (listener === undefined) return 'first'
+      coalescing.next(flush)
+      return 'further'
+    },
+    finish: (how: Ending) => {
+      ending = how
+      coalescing.closed()
+      // The end waits for the scheduled flush of the last pieces; a failure is reported at once.
+      if (how !== 'end' || waiting === undefined) flush()
     },
   }
 }

@@ -3,7 +3,7 @@ import { joinPieces } from '../../bytes/pieces.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Turn } from '../../core/turn.ts'
 import { connectionFailure, enough, readFailure, tooLarge } from './answer-failure.ts'
-import type { Coalescing } from './coalescing.ts'
+import { passPieces, type Ending } from './coalescing.ts'
 import type { Endpoint } from './endpoint.ts'
 import {
   inTrace,
@@ -24,6 +24,10 @@ export type PieceReader<T> = {
   finish(): T
   /** Whether a needed beginning has arrived; a reader with this function also has a time limit. */
   isEnough?(): boolean
+  /** Whether the vendor marked the end; it must then end the answer within a time limit. */
+  isOver?(): boolean
+  /** The bytes that are no longer in memory. */
+  releasedBytes?(): number
 }
 
 type Receiving = {
@@ -91,8 +95,10 @@ export function receive<T>(
         } catch (error) {
           return link.abort(readFailure(error))
         }
-        if (reader?.isEnough?.() === true) cut()
-        else answerMemory.arrived(bytes)
+        if (reader?.isEnough?.() === true) return cut()
+        answerMemory.arrived(bytes - (reader?.releasedBytes?.() ?? 0))
+        if (lastWait === undefined && reader?.isOver?.() === true)
+          lastWait = setTimeout(cut, request.limits.endTimeoutMs)
       },
       end: settle,
       error: (error) => {
@@ -242,57 +248,4 @@ export function open(
       },
     })
   })
-}
-
-type Ending = 'end' | ProviderFailure
-
-/** Buffers the pieces of an answer until a listener is set and `coalescing` flushes them. */
-function passPieces(coalescing: Coalescing) {
-  coalescing.opened()
-  let waiting: Buffer[] | undefined
-  let bytes = 0
-  let ending: Ending | undefined
-  let listener: ((piece: Buffer) => void) | undefined
-  let onEnding: (how: Ending) => void
-  // Joins the pieces of a burst: hundreds may arrive in one turn of the event loop.
-  const flush = () => {
-    if (listener === undefined) return
-    if (waiting !== undefined) {
-      const piece = joinPieces(waiting)
-      waiting = undefined
-      bytes = 0
-      listener(piece)
-    }
-    if (ending !== undefined) onEnding(ending)
-  }
-  const each: OpenAnswer['each'] = (onPiece) =>
-    new Promise((resolve, reject) => {
-      listener = onPiece
-      onEnding = (how) => (how === 'end' ? resolve() : reject(how))
-      flush()
-    })
-  return {
-    peek: () => waiting?.[0],
-    each,
-    isOver: () => ending !== undefined,
-    push: (piece: Buffer): 'first' | 'further' => {
-      bytes += piece.length
-      if (waiting !== undefined) {
-        waiting.push(piece)
-        if (bytes > coalescing.bytesMax) flush()
-        return 'further'
-      }
-      // A literal, since V8 allocates seventeen slots when `push` is called on an empty array.
-      waiting = [piece]
-      if (listener === undefined) return 'first'
-      coalescing.next(flush)
-      return 'further'
-    },
-    finish: (how: Ending) => {
-      ending = how
-      coalescing.closed()
-      // The end waits for the scheduled flush of the last pieces; a failure is reported at once.
-      if (how !== 'end' || waiting === undefined) flush()
-    },
-  }
 }

@@ -24,6 +24,18 @@ const dataUrl = Buffer.from('"data:image')
  * ProviderFailure `malformed`.
  */
 export function base64Reader(key: string, textsMax = picturesMax): PieceReader<SplicedJson> {
+  const { push, end } = base64Splicer(key, textsMax)
+  return {
+    push,
+    finish: () => {
+      const { around, texts } = end()
+      return { json: parseJson(around), texts }
+    },
+  }
+}
+
+/** Cuts the base64 out as `base64Reader`; `end` returns the rest without parsing it. */
+export function base64Splicer(key: string, textsMax = picturesMax) {
   const needle = Buffer.from(`"${key}"`)
   const carriedMax = Math.max(needle.length, dataUrl.length) - 1
   const around: Buffer[] = []
@@ -76,16 +88,16 @@ export function base64Reader(key: string, textsMax = picturesMax): PieceReader<S
   }
 
   return {
-    push: (piece) => {
+    push: (piece: Buffer) => {
       let rest: Buffer | undefined = carried === undefined ? piece : Buffer.concat([carried, piece])
       carried = undefined
       while (rest !== undefined && rest.length > 0)
         rest = inside ? readText(rest) : readAround(rest)
     },
-    finish: () => {
+    end: () => {
       if (carried !== undefined) around.push(carried)
       if (inside) throw new ProviderFailure('malformed', 'The answer breaks off.')
-      return { json: parseJson(Buffer.concat(around)), texts: texts.map(canonical) }
+      return { around: Buffer.concat(around), texts: texts.map(canonical) }
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { EventSink } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { noMemory } from '../transport/answer-memory.ts'
-import type { OpenAnswer } from '../transport/upstream.ts'
+import type { OpenAnswer, UpstreamHead } from '../transport/upstream.ts'
 
 /** Converts pieces of an answer to events; undefined if no event is complete. `push` and `end` may throw. */
 export type EventReader = {
@@ -69,10 +69,13 @@ export async function startEvents(answer: OpenAnswer, reader: EventReader) {
   return { answer, listen, ended }
 }
 
+export function isEventStream({ headers }: UpstreamHead): boolean {
+  return String(headers['content-type']).startsWith('text/event-stream')
+}
+
 /** Throws a ProviderFailure for an answer whose media type is not text/event-stream. */
 export function assertEvents(answer: OpenAnswer): void {
-  const type = String(answer.head.headers['content-type'])
-  if (!type.startsWith('text/event-stream')) {
+  if (!isEventStream(answer.head)) {
     throw refused(answer, 'The answer is not an event stream.')
   }
 }
@@ -138,7 +141,7 @@ export function wholeEvents(
 }
 
 /** Converts CRLF and CR line ends to LF, as OpenAI sends them. */
-function lineFeeds(): (piece: Buffer) => Buffer {
+export function lineFeeds(): (piece: Buffer) => Buffer {
   let isCut = false
   return (piece) => {
     const from = isCut && piece[0] === lineFeed ? 1 : 0
@@ -191,9 +194,9 @@ const lineEndsBytes = 1
 /** Spare capacity for small events; the capacity of large events is doubled. */
 const spareBytes = 1024
 const doubledFromBytes = 65_536
-const lineFeed = 0x0a
+export const lineFeed = 0x0a
 const carriageReturn = 0x0d
-const emptyLine = Buffer.from('\n\n')
+export const emptyLine = Buffer.from('\n\n')
 
 /** The end of the last whole event, after its empty line; 0 for none. */
 function endOfEvents(bytes: Buffer): number {

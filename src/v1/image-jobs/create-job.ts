@@ -1,6 +1,8 @@
 import type { components } from '../../../generated/types.ts'
+import type { Answered } from '../../core/call.ts'
 import { GatewayError, toGatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
+import type { ImageResult } from '../../core/image/image.ts'
 import type { ImageJob, JobRequest } from '../../core/image/jobs.ts'
 import type { ImageInputs } from '../../core/image/work.ts'
 import { KeyInUse } from '../../core/repeats/idempotency.ts'
@@ -9,6 +11,7 @@ import type { Answer } from '../../http/answer.ts'
 import { contextOf, type OperationCall } from '../../http/operation.ts'
 import { inBackground } from '../in-background.ts'
 import { imagesAnswer } from '../images-answer.ts'
+import { streamImages } from '../stream-images.ts'
 import { acceptedAnswer, pathOf } from './job-form.ts'
 import { completeJob, failJob, jobIdOf, tasksOf, type JobParts } from './run-job.ts'
 
@@ -35,15 +38,23 @@ export async function answerImages(
 ): Promise<Answer> {
   const { gateway, clock } = parts
   const { prefer } = call.options
-  const waitMs = prefer === undefined ? undefined : waitIn(prefer)
-  if (waitMs !== undefined) return (await asJob(call, request, parts, waitMs)) ?? plain()
-  if (call.claim !== undefined) return becomingJob(call, request, parts)
-  return plain()
-
-  async function plain(): Promise<Answer> {
-    return imagesAnswer(await gateway.image(request.inputs, contextOf(call, 'images')), clock())
-  }
+  const { operation, inputs } = request
+  const { partialImages } = inputs.watch ?? {}
+  // A stream is watched already: it is not made a job.
+  const isStream = partialImages !== undefined
+  const waitMs = prefer === undefined || isStream ? undefined : waitIn(prefer)
+  const { watch, answer }: Form = isStream
+    ? streamImages({ operation, call, partialImages, clock })
+    : { answer: (answered) => imagesAnswer(answered, clock()) }
+  const formed = { operation, inputs: { ...inputs, watch }, answer }
+  const job = waitMs === undefined ? undefined : await asJob(call, request, parts, waitMs)
+  if (job !== undefined) return job
+  if (waitMs === undefined && call.claim !== undefined) return becomingJob(call, formed, parts)
+  return answer(await gateway.image(formed.inputs, contextOf(call, 'images')))
 }
+
+/** What a call passes its pictures to, and its answer. */
+type Form = Pick<ImageInputs, 'watch'> & { answer: (answered: Answered<ImageResult>) => Answer }
 
 const waitMsMax = 60_000
 
@@ -157,7 +168,7 @@ function storedBody({ body }: Call): JobRequest['body'] {
 /** A request with an idempotency key, which becomes a job when its client leaves: the same key finds it. */
 async function becomingJob(
   call: Call,
-  { operation, inputs }: ImageRequest,
+  { operation, inputs, answer }: ImageRequest & Pick<Form, 'answer'>,
   parts: ImageParts,
 ): Promise<Answer> {
   const { gateway, imageJobs, clock, onFault } = parts
@@ -177,7 +188,7 @@ async function becomingJob(
     const answered = await gateway.image(inputs, contextOf(call, 'images'))
     const job = await begun
     if (job !== undefined) await completeJob(job, answered, parts, memory).catch(onFault)
-    return imagesAnswer(answered, clock())
+    return answer(answered)
   } catch (thrown) {
     const job = await begun
     const failed = { tasks: [], signal: ending.signal }

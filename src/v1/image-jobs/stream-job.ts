@@ -1,7 +1,9 @@
+import { joinPieces } from '../../bytes/pieces.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { ImageJob } from '../../core/image/jobs.ts'
 import { errorBody } from '../../http/error-answer.ts'
 import type { Operation } from '../../http/operation.ts'
+import { imageErrorEvent, imageEvents } from '../image-events.ts'
 import { foundJob, hasEnded } from './job-form.ts'
 import type { JobParts } from './run-job.ts'
 import { base64Of } from './stored-jobs.ts'
@@ -35,9 +37,7 @@ export function streamImageJob(options: JobParts): Operation<'streamImageJob'> {
         } catch (thrown) {
           if (!(thrown instanceof GatewayError)) throw thrown
           isBroken = true
-          const { error } = errorBody(thrown, requestId)
-          const data = JSON.stringify({ type: 'error', error: job.content.error ?? error })
-          return Buffer.from(`event: error\ndata: ${data}\n\n`)
+          return imageErrorEvent(job.content.error ?? errorBody(thrown, requestId).error)
         }
       },
     }
@@ -61,27 +61,11 @@ function errorOf({ status, content: { error } }: ImageJob): GatewayError {
 
 /** The event of a finished picture; the last one has the usage of the whole request. */
 function completedEvent(job: ImageJob, index: number, base64: string): Buffer {
-  const { data, usage, warnings, ...result } = job.content.result!
-  const type = job.operation === 'edit' ? 'image_edit.completed' : 'image_generation.completed'
-  const isLast = index === data.length - 1
-  const json = JSON.stringify({
-    type,
-    b64_json: base64,
-    created_at: result.created,
-    size: result.size ?? 'auto',
-    quality: result.quality ?? 'auto',
-    background: result.background ?? 'auto',
-    output_format: data[index]!.file.format,
-    image_index: index,
-    usage: isLast ? usage : noImageUsage,
-    ...(isLast && warnings !== undefined ? { warnings } : {}),
-  })
-  return Buffer.from(`id: ${job.id}.c${index}\nevent: ${type}\ndata: ${json}\n\n`)
-}
-
-const noImageUsage = {
-  input_tokens: 0,
-  output_tokens: 0,
-  total_tokens: 0,
-  input_tokens_details: { text_tokens: 0, image_tokens: 0 },
+  const { data, usage, warnings, size = 'auto', ...result } = job.content.result!
+  const { file, revised_prompt: revisedPrompt } = data[index]!
+  const shown = { base64: [Buffer.from(base64)], format: file.format, size, revisedPrompt }
+  const last = index === data.length - 1 ? { usage, warnings } : undefined
+  const { completed } = imageEvents(job.operation, result.created * 1000)
+  const event = completed(shown, index, result, last)
+  return joinPieces([`id: ${job.id}.c${index}\n`, ...event].map((one) => Buffer.from(one)))
 }

@@ -5,7 +5,12 @@ import type { CallContext } from '../../core/caller.ts'
 import { GatewayError } from '../../core/error.ts'
 import { isOutcomeUnknown } from '../../core/failure.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import type { ExtractedTexts, ImageResult, Picture } from '../../core/image/image.ts'
+import type {
+  ExtractedTexts,
+  ImageResult,
+  PartialPicture,
+  Picture,
+} from '../../core/image/image.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import type { ImageInputs } from '../../core/image/work.ts'
 import { jsonObject } from '../../core/any-json.ts'
@@ -40,9 +45,18 @@ export function imageMaker(options: Options) {
   let usage = noUsage
   let latest: Picture | undefined
 
-  const make = async (wish: Wish, context: CallContext) => {
+  const make = async (wish: Wish, context: CallContext, showPartial: ShowPartial) => {
+    const partial = (one: PartialPicture) => {
+      const bytes = copies * piecesLength(one.picture.base64)
+      // A partial image is left out while memory is short.
+      if (context.memory.takeMore(bytes) !== undefined) return
+      showPartial(one)
+      flush()
+      context.memory.give(bytes)
+    }
+    const watch = { partialImages: tool.partialImages, partial }
     const sources = { ...sourcesOf(wish, latest, { tool, texts }), nameOf: tool.nameOf, copies }
-    const made = await gateway.image({ ...tool.requestFor(wish), ...sources }, context)
+    const made = await gateway.image({ ...tool.requestFor(wish), ...sources, watch }, context)
     receipts.push(made.receipt)
     usage = addUsage(usage, made.usage ?? noUsage)
     const { pictures, ...about } = { ...made.result, prompt: wish.prompt }
@@ -51,10 +65,10 @@ export function imageMaker(options: Options) {
     return forms
   }
   const draw = async (wish: Wish, place: Place) => {
-    const { item, complete } = beginItem(wish, place)
+    const { item, showPartial, complete } = beginItem(wish, place)
     flush()
     try {
-      const [form, ...more] = await make(wish, contextOf(`i${calls}`))
+      const [form, ...more] = await make(wish, contextOf(`i${calls}`), showPartial)
       const others = more.length === 0 ? '' : ` ${more.length} more were shown with it.`
       const text = `${shownText} Its size is ${form!.size}.${others}`
       return { text, item: complete(form!), more }
@@ -96,6 +110,8 @@ export function imageMaker(options: Options) {
 
 const shownText = 'The image was made and shown to the user.'
 
+type ShowPartial = (partial: PartialPicture) => void
+
 /** Emits the first events of the item of an image; `complete` emits the last and returns the item. */
 function beginItem({ isEdit }: Wish, { index, suffix, emit }: Place) {
   const action = isEdit ? 'edit' : 'generate'
@@ -105,11 +121,21 @@ function beginItem({ isEdit }: Wish, { index, suffix, emit }: Place) {
   emit('response.output_item.added', { output_index: index, item: begun })
   emit('response.image_generation_call.in_progress', at)
   emit('response.image_generation_call.generating', at)
+  const showPartial: ShowPartial = ({ picture, partialIndex, quality, background }) =>
+    emit('response.image_generation_call.partial_image', {
+      ...at,
+      partial_image_index: partialIndex,
+      partial_image_b64: joinPieces(picture.base64).toString('latin1'),
+      size: pixelsText(picture),
+      quality,
+      background,
+      output_format: picture.format,
+    })
   const complete = (form: ReturnType<typeof formOf>) => {
     emit('response.image_generation_call.completed', at)
     return { ...item, ...form }
   }
-  return { item, complete }
+  return { item, showPartial, complete }
 }
 
 type About = Pick<ImageResult, 'quality' | 'background'> & Pick<Wish, 'prompt'>

@@ -37,7 +37,8 @@ export async function checkImageTool(options: Options) {
     const text = 'The conversation has no image to edit. Add one, or choose another action.'
     throw new GatewayError('invalid_value', text, { param: `${param}.action` })
   }
-  const { settings, warnings: ignored } = readSettings(tool.settings, param)
+  const streams = request.stream === true
+  const { settings, partialImages, warnings: ignored } = readSettings(tool.settings, param, streams)
   const nameOf = (name: string) =>
     name === 'model' || name in tool.settings ? `${param}.${name}` : param
   const models: FoundModels = [gateway.find(settings.model, context.caller)]
@@ -47,7 +48,8 @@ export async function checkImageTool(options: Options) {
     const body = { ...settings, ...edit, prompt: wish.prompt, n: 1, user }
     return { request: imageRequest(body), models }
   }
-  const sources = { nameOf, param: 'action', ...(isEdit ? { addresses: shown } : {}) }
+  const watch = { partialImages }
+  const sources = { nameOf, param: 'action', watch, ...(isEdit ? { addresses: shown } : {}) }
   const inputs = { ...requestFor({ prompt: anyPrompt, isEdit }), ...sources }
   const quoting = gateway.quoteImage(inputs, context)
   const { warnings } = await quoting.catch((error: unknown) => {
@@ -62,6 +64,8 @@ export async function checkImageTool(options: Options) {
     warnings: [...ignored, ...warnings],
     /** The parameter of a setting that has this name in the images API. */
     nameOf,
+    /** How many partial images of each image are sent. */
+    partialImages,
     requestFor,
     /** Whether each call is an edit; undefined if the model decides. */
     isEdit: action === 'auto' ? undefined : isEdit,
@@ -92,7 +96,7 @@ function imagesOf(message: ChatRequest['messages'][number]): NamedAddress[] {
 }
 
 /** The settings of every image. Throws a GatewayError for a mask, which cannot be left out unnoticed. */
-function readSettings(settings: ImageTool['settings'], param: string) {
+function readSettings(settings: ImageTool['settings'], param: string, streams: boolean) {
   const {
     type: _type,
     action: _action,
@@ -117,13 +121,14 @@ function readSettings(settings: ImageTool['settings'], param: string) {
     if (value == null) continue
     warnings.push(dropped(`${param}.${name}`, value, 'The gateway does not know this field.'))
   }
-  if (partials > 0) {
-    const reason = 'The gateway sends no partial images.'
+  if (partials > 0 && !streams) {
+    const reason = "Partial images are sent in a stream only. Add 'stream': true."
     warnings.push(dropped(`${param}.partial_images`, partials, reason))
   }
   const images = { size, quality, background, output_format, output_compression, complexity }
   return {
     settings: { model, ...images, ...(moderation === undefined ? {} : { moderation }) },
+    partialImages: streams ? partials : 0,
     warnings,
   }
 }

@@ -111,7 +111,8 @@ export async function startImageDouble(vendor: VendorDouble): Promise<ImageDoubl
     }
     const base64 = async (painting: Painting) => (await paint(painting)).toString('base64')
     const text = vendor.answer(request, { keep, base64, begin, serial })
-    const headers = { 'content-type': 'application/json' }
+    const { stream } = (request.body ?? {}) as { stream?: boolean }
+    const headers = { 'content-type': stream === true ? 'text/event-stream' : 'application/json' }
     const pieces = typeof text === 'string' ? [text] : text
     return { headers, pieces, delayMs: delayMs(request) }
   }

@@ -19,6 +19,8 @@ type Body = {
   user?: string
   safety_identifier?: string
   images?: { image_url?: string; file_id?: string }[]
+  stream?: boolean
+  partial_images?: number
 }
 type Model = {
   freeSize: boolean
@@ -52,6 +54,8 @@ const known = [
   'complexity',
   'user',
   'safety_identifier',
+  'stream',
+  'partial_images',
 ]
 
 /** A double of OpenAI's image API (docs/vendors.md#openai-images). */
@@ -68,29 +72,44 @@ export function startOpenaiDouble(): Promise<ImageDouble> {
       const { size = 'auto', quality = 'auto', images = [] } = rest
       const text = size === 'auto' ? '1024x1024' : size
       const [width = 0, height = 0] = text.split('x').map(Number)
+      const { stream = false, partial_images: partials = 0 } = rest
+      const about = {
+        background: background === 'auto' ? 'opaque' : background,
+        output_format: format,
+        quality: quality === 'auto' ? 'medium' : quality,
+        size: text,
+      }
+      const kind = images.length > 0 ? 'image_edit' : 'image_generation'
+      const event = (name: string, more: object) =>
+        eventText(`${kind}.${name}`, { created_at: 1_763_602_000, ...about, ...more })
+      for (let index = 0; index < partials; index++) {
+        const number = 100 + index
+        const b64_json = await host.base64({ width, height, format, number })
+        yield event('partial_image', { b64_json, partial_image_index: index })
+      }
       const data = []
       for (let index = 0; index < n; index++) {
         const number = host.serial + index
         data.push({ b64_json: await host.base64({ width, height, format, number }) })
       }
       const [textTokens, imageTokens] = [20, images.length * 100]
-      yield JSON.stringify({
-        created: 1_763_602_000,
-        background: background === 'auto' ? 'opaque' : background,
-        output_format: format,
-        quality: quality === 'auto' ? 'medium' : quality,
-        size: text,
-        data,
-        usage: {
-          total_tokens: textTokens + imageTokens + 1000 * n,
-          input_tokens: textTokens + imageTokens,
-          output_tokens: 1000 * n,
-          input_tokens_details: { text_tokens: textTokens, image_tokens: imageTokens },
-          output_tokens_details: { image_tokens: 1000 * n, text_tokens: 0 },
-        },
-      })
+      const drawn = 1000 * n + 100 * partials
+      const usage = {
+        total_tokens: textTokens + imageTokens + drawn,
+        input_tokens: textTokens + imageTokens,
+        output_tokens: drawn,
+        input_tokens_details: { text_tokens: textTokens, image_tokens: imageTokens },
+        output_tokens_details: { image_tokens: drawn, text_tokens: 0 },
+      }
+      if (stream) yield event('completed', { ...data[0], usage })
+      else yield JSON.stringify({ created: 1_763_602_000, ...about, data, usage })
     },
   })
+}
+
+/** An event as OpenAI writes it. */
+export function eventText(type: string, members: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
 }
 
 function refusal(request: ReceivedRequest): ScriptedAnswer | undefined {
@@ -129,7 +148,7 @@ function refused(status: number, error: { message: string; code?: string; param?
 function wrongMembers(body: Body, model: Model, edits: boolean): string[] {
   const { n = 1, size = 'auto', quality = 'auto', output_format: format = 'png' } = body
   const { images = [], input_fidelity: fidelity, output_compression: compression } = body
-  const { background = 'auto' } = body
+  const { background = 'auto', stream = false, partial_images: partials = 0 } = body
   const wrong = (name: string, right: boolean) => (right ? [] : [name])
   return [
     ...wrong('prompt', typeof body.prompt === 'string' && /^.{1,32000}$/s.test(body.prompt)),
@@ -143,6 +162,11 @@ function wrongMembers(body: Body, model: Model, edits: boolean): string[] {
     ...wrong('input_fidelity', fidelity === undefined || model.fidelities.includes(fidelity)),
     ...wrong('moderation', ['auto', 'low'].includes(body.moderation ?? 'auto')),
     ...wrong('complexity', body.complexity === undefined || isEffort(body.complexity, model)),
+    ...wrong('stream', typeof stream === 'boolean'),
+    ...wrong('partial_images', Number.isInteger(partials) && partials >= 0 && partials <= 3),
+    ...wrong('partial_images', partials === 0 || stream),
+    // The events of a stream do not say to which of several pictures they belong.
+    ...wrong('n', n === 1 || !stream),
     ...wrong('safety_identifier', body.safety_identifier?.length !== 0),
     ...wrong('images', !edits || (images.length >= 1 && images.length <= 16)),
     ...wrong(

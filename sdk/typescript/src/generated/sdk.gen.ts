@@ -25,6 +25,10 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
  * generates the nearest size that the model supports, scales and crops it to the requested
  * size, and reports this in `warnings`.
  *
+ * With `stream: true` the response is a stream of `ImageEvent`s: a `completed` event for each
+ * image, as soon as it is made, and before it the partial images that were requested with
+ * `partial_images`. If the stream breaks, its last event is named `error`.
+ *
  */
 export const createImage = <ThrowOnError extends boolean = false>(options: Options<CreateImageData, ThrowOnError>): RequestResult<CreateImageResponses, CreateImageErrors, ThrowOnError> => (options.client ?? client).post<CreateImageResponses, CreateImageErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'x-api-key', type: 'apiKey' }],
@@ -40,6 +44,7 @@ export const createImage = <ThrowOnError extends boolean = false>(options: Optio
  * Edit images
  *
  * Edits or combines one or more input images as the prompt describes. `mask` is not supported.
+ * With `stream: true` the response is a stream of `ImageEvent`s.
  *
  */
 export const createImageEdit = <ThrowOnError extends boolean = false>(options: Options<CreateImageEditData, ThrowOnError>): RequestResult<CreateImageEditResponses, CreateImageEditErrors, ThrowOnError> => (options.client ?? client).post<CreateImageEditResponses, CreateImageEditErrors, ThrowOnError>({

@@ -151,8 +151,8 @@ export type ErrorResponse = {
 
 /**
  * Headers that were not known when the head of a stream was sent, such as `x-gateway-provider` and
- * `x-gateway-cost-usd`, by name. Only in the last event of a stream whose provider was silent for
- * more than 5 seconds, and in its error event.
+ * `x-gateway-cost-usd`, by name. Only in the last event of a stream that began with a ping, since
+ * the provider was silent for more than 5 seconds, or with a partial image, and in its error event.
  *
  */
 export type LateHeaders = {
@@ -2547,14 +2547,17 @@ export type CreateImageRequest = {
 };
 
 /**
- * Images are not streamed.
+ * Sends each image as a server-sent event as soon as it is made, and pings before it.
+ *
  */
-export type ImageStream = false;
+export type ImageStream = boolean;
 
 /**
- * Images are not streamed, so partial images are not supported.
+ * Partial images to send of each image while it is made; needs `stream`. A provider may send
+ * fewer, and charges output tokens for them. A model that makes none reports this in `warnings`.
+ *
  */
-export type ImagePartials = 0;
+export type ImagePartials = number;
 
 export type ImageReference = {
     /**
@@ -2812,58 +2815,125 @@ export type ImageJobList = {
     unavailable?: string | null;
 };
 
-/**
- * An image of a job, with the members of a streamed request; or the error that ends the stream.
- */
-export type ImageJobEvent = ImageJobImageEvent | ImageJobErrorEvent;
-
-export type ImageJobImageEvent = {
-    type: ImageJobEventType;
-    /**
-     * The image as base64.
-     */
-    b64_json: string;
-    /**
-     * Unix time in seconds.
-     */
-    created_at: number;
-    size: string;
-    quality: string;
-    background: ImageBackground;
-    output_format: ImageFormat;
-    /**
-     * The place of the image in the answer, from 0.
-     */
-    image_index: number;
-    /**
-     * The usage of the whole job in the event of the last image, zeros before.
-     */
-    usage: StreamedImageUsage;
-    warnings?: Array<Warning>;
-};
-
-export type ImageJobEventType = 'image_generation.completed' | 'image_edit.completed';
-
-export type StreamedImageUsage = {
-    input_tokens: number;
-    output_tokens: number;
-    total_tokens: number;
-    input_tokens_details: ImageTokenDetails;
-    cost?: Usd | null;
-    cost_status?: CostStatus;
-    cost_details?: CostDetails;
-};
-
-export type ImageJobErrorEvent = {
-    type: 'error';
-    error: ErrorBody;
-};
-
 export type DeletedImageJob = {
     id: string;
     object: ImageJobObject;
     deleted: true;
 };
+
+/**
+ * An image that is not finished. It may have another size and format than the finished image.
+ *
+ */
+export type ImagePartialEvent = {
+    type: 'image_generation.partial_image' | 'image_edit.partial_image';
+    /**
+     * Counts the partial images of one image, from 0.
+     */
+    partial_image_index: number;
+    /**
+     * The image data as base64.
+     */
+    b64_json: string;
+    /**
+     * The place of the image among the `n` images, from 0.
+     */
+    image_index: number;
+    /**
+     * Unix time in seconds.
+     */
+    created_at: number;
+    /**
+     * WIDTHxHEIGHT of this image.
+     */
+    size: string;
+    /**
+     * `auto` if the provider does not report it.
+     */
+    quality: string;
+    background: ImageBackground;
+    /**
+     * The format of this image.
+     */
+    output_format: ImageFormat;
+};
+
+/**
+ * A finished image, the same as in a response without `stream`.
+ */
+export type ImageCompletedEvent = {
+    type: 'image_generation.completed' | 'image_edit.completed';
+    /**
+     * The image data as base64.
+     */
+    b64_json: string;
+    /**
+     * The place of the image among the `n` images, from 0.
+     */
+    image_index: number;
+    /**
+     * Unix time in seconds.
+     */
+    created_at: number;
+    /**
+     * WIDTHxHEIGHT of this image.
+     */
+    size: string;
+    /**
+     * `auto` if the provider does not report it.
+     */
+    quality: string;
+    background: ImageBackground;
+    /**
+     * The format of this image.
+     */
+    output_format: ImageFormat;
+    revised_prompt?: string;
+    usage: ImageEventUsage;
+    /**
+     * Only in the last event.
+     */
+    warnings?: Array<Warning>;
+    late_headers?: LateHeaders;
+};
+
+/**
+ * The usage and the cost of the whole request in the last event. In the events of the other
+ * images the token counts are zero, and there is no cost.
+ *
+ */
+export type ImageEventUsage = {
+    input_tokens: number;
+    output_tokens: number;
+    total_tokens: number;
+    input_tokens_details: ImageTokenDetails;
+    /**
+     * US dollars; null if the price is not known.
+     */
+    cost?: Usd | null;
+    cost_status?: CostStatus;
+    cost_details?: CostDetails;
+};
+
+/**
+ * The last event of a stream that fails. Its name is `error`.
+ */
+export type ImageErrorEvent = {
+    type: 'error';
+    error: ErrorBody;
+    late_headers?: LateHeaders;
+};
+
+/**
+ * The `data` of an event of streamed images; the name of the event is its `type`.
+ */
+export type ImageEvent = ({
+    type: 'image_generation.partial_image' | 'image_edit.partial_image';
+} & ImagePartialEvent) | ({
+    type: 'image_generation.completed' | 'image_edit.completed';
+} & ImageCompletedEvent) | ({
+    type: 'error';
+} & ImageErrorEvent);
 
 /**
  * Options of Google's image models, such as the preview image model.
@@ -5288,7 +5358,7 @@ export type ResponseItemList = {
     has_more: boolean;
 };
 
-export type ResponseEventType = 'response.created' | 'response.in_progress' | 'response.output_item.added' | 'response.output_item.done' | 'response.content_part.added' | 'response.content_part.done' | 'response.output_text.delta' | 'response.output_text.done' | 'response.output_text.annotation.added' | 'response.web_search_call.in_progress' | 'response.web_search_call.searching' | 'response.web_search_call.completed' | 'response.refusal.delta' | 'response.refusal.done' | 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done' | 'response.reasoning_summary_text.delta' | 'response.reasoning_summary_text.done' | 'response.function_call_arguments.delta' | 'response.function_call_arguments.done' | 'response.custom_tool_call_input.delta' | 'response.custom_tool_call_input.done' | 'response.image_generation_call.in_progress' | 'response.image_generation_call.generating' | 'response.image_generation_call.completed' | 'response.compaction.compacting' | 'response.completed' | 'response.incomplete' | 'response.failed' | 'error' | 'keepalive';
+export type ResponseEventType = 'response.created' | 'response.in_progress' | 'response.output_item.added' | 'response.output_item.done' | 'response.content_part.added' | 'response.content_part.done' | 'response.output_text.delta' | 'response.output_text.done' | 'response.output_text.annotation.added' | 'response.web_search_call.in_progress' | 'response.web_search_call.searching' | 'response.web_search_call.completed' | 'response.refusal.delta' | 'response.refusal.done' | 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done' | 'response.reasoning_summary_text.delta' | 'response.reasoning_summary_text.done' | 'response.function_call_arguments.delta' | 'response.function_call_arguments.done' | 'response.custom_tool_call_input.delta' | 'response.custom_tool_call_input.done' | 'response.image_generation_call.in_progress' | 'response.image_generation_call.generating' | 'response.image_generation_call.partial_image' | 'response.image_generation_call.completed' | 'response.compaction.compacting' | 'response.completed' | 'response.incomplete' | 'response.failed' | 'error' | 'keepalive';
 
 /**
  * One event of a streamed response, in OpenAI's form. `keepalive` has no other members.
@@ -5590,6 +5660,10 @@ export type ImageAbilities = {
      *
      */
     output_compression?: boolean;
+    /**
+     * Whether the vendor sends partial images.
+     */
+    partial_images?: boolean;
     input_fidelities?: Array<string>;
     /**
      * Maximum length of a prompt. Some vendors ignore the rest, others refuse it.
