@@ -76,6 +76,14 @@ export const pages: readonly Page[] = [
     load: () => import('./applications/index.tsx'),
   },
   {
+    path: '/webhooks',
+    title: 'Webhooks',
+    icon: 'webhook',
+    group: 'build',
+    for: 'administrators',
+    load: () => import('./webhooks/index.tsx'),
+  },
+  {
     path: '/settings',
     title: 'Settings',
     icon: 'settings',
