@@ -125,6 +125,28 @@ forEachStore('the deliveries of webhooks', () => {
     for (const webhook of others) expect(await deliveriesOf(own.gateway, webhook)).to.be.empty
   })
 
+  it('are announced for image jobs', async () => {
+    answering(200)
+    const webhook = await created({
+      mode: 'test',
+      events: ['image.job.completed', 'image.job.failed'],
+    })
+    const jobs: string[] = []
+    for (const prompt of ['A fox', 'A fox sandbox:content-policy']) {
+      const headers = { prefer: 'respond-async' }
+      const response = await own.gateway.post('/v1/images/generations', { prompt }, { headers })
+      expect(response.status).to.equal(202)
+      jobs.push(((await response.json()) as { id: string }).id)
+      await until('the end is received', () => host.requests.length === jobs.length)
+    }
+    const events = host.requests.map(({ body }) => JSON.parse(body) as Record<string, unknown>)
+    expect(events.map(({ type, data }) => [type, data])).to.deep.equal([
+      ['image.job.completed', { id: jobs[0] }],
+      ['image.job.failed', { id: jobs[1] }],
+    ])
+    expect(await verified(webhook.secret)).to.deep.include({ data: { id: jobs[1] } })
+  })
+
   it('end with the webhook when the receiver answers 410, which the audit log reports', async () => {
     answering(410)
     const webhook = await created()
