@@ -70,6 +70,8 @@ describe('the playground', () => {
   it('cancels calls, and shows a remedy for an error', async () => {
     const page = await opened(`image_model=${plus}`)
     await say(page, 'Prompt', 'A boat sandbox:delay=2000')
+    // A seed needs a chat request, which cannot be a job.
+    await say(page, 'Seed', '7')
     await Promise.all([
       column(page, plus).getByRole('button', { name: 'Cancel' }).click(),
       page.getByRole('button', { name: 'Create the picture for' }).click(),

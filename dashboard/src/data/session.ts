@@ -127,8 +127,12 @@ export function setPerson(person: SignedIn['person']): void {
   if (signedIn.value) signedIn.value = { ...signedIn.value, person }
 }
 
+/** Session storage key of the jobs, with their prompts, that the playground has started in this tab. */
+export const playgroundJobs = 'gateway_playground_jobs'
+
 /** Clears the session and shows the sign-in page. */
 export function forget(): void {
+  sessionStorage.removeItem(playgroundJobs)
   setCsrfToken(undefined)
   isOver.value = false
   signedIn.value = null

@@ -36,6 +36,14 @@ export const pages: readonly Page[] = [
     load: () => import('./requests/index.tsx'),
   },
   {
+    path: '/pictures',
+    title: 'Pictures',
+    icon: 'picture',
+    group: 'usage',
+    for: 'everybody',
+    load: () => import('./pictures/index.tsx'),
+  },
+  {
     path: '/models',
     title: 'Models',
     icon: 'models',

@@ -1,81 +1,117 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Refusal, Schemas } from '../../data/api.ts'
+import type { Refusal } from '../../data/api.ts'
+import { newAttemptKey, type Mode } from '../../data/calling.ts'
+import { cancelJob } from '../../data/image-jobs.ts'
 import { toRefusal } from '../../data/load.ts'
-import { call, newAttemptKey, type Mode } from './calling.ts'
+import { accountQuery, playgroundJobs } from '../../data/session.ts'
 import { blobOf, keep, type MadePicture } from './gallery-store.ts'
 import type { Request } from './image-request.ts'
+import { makePictures, watchUntilEnd, type Answer, type Watch } from './making.ts'
 
-/** A call to one image model, and its state. */
-export type Attempt = {
+type Started = {
   model: string
   prompt: string
-  request: Request
   mode: Mode
   idempotencyKey: string
   startedAtMs: number
-} & (
-  | { state: 'running'; cancel: () => void }
-  | { state: 'cancelled' }
-  | { state: 'failed'; error: Refusal }
-  | { state: 'made'; made: Made }
-)
-
-export type Made = {
-  durationMs: number
-  /** Cost in dollars; null when the cost is unknown. */
-  costUsd: string | null
-  cache: string | null
-  requestId: string | undefined
-  pictures: readonly MadePicture[]
-  text: string | undefined
+  /** Undefined when the page has been loaded again since the start. */
+  request?: Request | undefined
+  /** The job that makes the pictures; undefined until the gateway has created it. */
+  jobId?: string | undefined
 }
 
-export type Wanted = Pick<Attempt, 'model' | 'prompt' | 'request' | 'mode'>
+/** A call to one image model, and its state; `gone` is a job that was deleted before the page was loaded again. */
+export type Attempt = Started &
+  (
+    | { state: 'running'; cancel: () => void; previews: readonly string[] }
+    | { state: 'cancelled' | 'gone' }
+    | { state: 'failed'; error: Refusal }
+    | { state: 'made'; made: Made }
+  )
+
+export type Made = Omit<Answer, 'pictures' | 'jobMs'> & {
+  durationMs: number
+  pictures: readonly MadePicture[]
+}
+
+export type Wanted = Pick<Attempt, 'model' | 'prompt' | 'mode'> & { request: Request }
 
 /** Duration of each model's last call in this visit, in milliseconds. */
 const durations = new Map<string, number>()
 export const usualMsOf = (model: string): number | undefined => durations.get(model)
 
-/** Calls to the chosen models, shown side by side. */
-export function useAttempts() {
+/** Calls to the chosen models, shown side by side. Jobs are shown again after the page was loaded again. */
+export function useAttempts(mode: Mode) {
   const [attempts, setAttempts] = useState<readonly Attempt[]>([])
   const running = useRef(new Set<AbortController>())
-  useEffect(() => () => running.current.forEach((one) => one.abort()), [])
-  const begin = (index: number, wanted: Wanted, idempotencyKey: string): void => {
+  const begin = (index: number, started: Started): void => {
     const controller = new AbortController()
     running.current.add(controller)
-    const { model, prompt, request, mode } = wanted
-    const base = { model, prompt, request, mode, idempotencyKey, startedAtMs: Date.now() }
     const put = (attempt: Attempt) =>
       setAttempts((all) => {
         const changed = [...all]
         changed[index] = attempt
         return changed
       })
-    put({ ...base, state: 'running', cancel: () => controller.abort() })
-    void make(base, controller.signal)
-      .then((made) => put({ ...base, state: 'made', made }))
-      .catch((thrown: unknown) =>
-        put(
-          controller.signal.aborted
-            ? { ...base, state: 'cancelled' }
-            : { ...base, state: 'failed', error: toRefusal(thrown) },
-        ),
-      )
-      .finally(() => running.current.delete(controller))
+    void run(started, controller, put).finally(() => running.current.delete(controller))
   }
+  useEffect(() => {
+    storedJobs(mode).forEach((one, index) => begin(index, one))
+    return () => running.current.forEach((one) => one.abort())
+  }, [])
+  useEffect(() => {
+    if (attempts.length > 0) storeJobs(mode, attempts)
+  }, [attempts])
   return {
     attempts,
     isRunning: attempts.some(({ state }) => state === 'running'),
     start: (wanted: readonly Wanted[]) => {
       setAttempts([])
-      wanted.forEach((one, index) => begin(index, one, newAttemptKey()))
+      wanted.forEach((one, index) => begin(index, newCall(one)))
     },
     again: (index: number) => {
       const attempt = attempts[index]!
-      const { idempotencyKey, ...wanted } = attempt
-      begin(index, wanted, isOpen(attempt) ? idempotencyKey : newAttemptKey())
+      begin(index, isOpen(attempt) ? startedOf(attempt) : newCall(attempt))
     },
+  }
+}
+
+/** Runs a call to its end, and reports each state. */
+async function run(
+  started: Started,
+  controller: AbortController,
+  put: (attempt: Attempt) => void,
+): Promise<void> {
+  const { signal } = controller
+  let call = started
+  let previews: readonly string[] = []
+  const cancel = () => {
+    if (call.jobId === undefined) return controller.abort()
+    // The watch shows the end of the job, which may have been completed before.
+    cancelJob(call.jobId, { mode: call.mode, signal }).catch((error) => controller.abort(error))
+  }
+  const show = () => put({ ...call, state: 'running', cancel, previews })
+  const watch: Watch = {
+    signal,
+    onJob: (jobId) => {
+      call = { ...call, jobId }
+      show()
+    },
+    onPreviews: (all) => {
+      previews = all
+      show()
+    },
+  }
+  show()
+  try {
+    const made = await make(call, watch)
+    put({ ...call, ...(made === undefined ? { state: 'cancelled' } : { state: 'made', made }) })
+  } catch (thrown) {
+    const error = toRefusal(signal.aborted ? signal.reason : thrown)
+    const isGone = started.request === undefined && error.status === 404
+    const isCancelled = signal.reason instanceof DOMException
+    if (isGone || isCancelled) put({ ...call, state: isGone ? 'gone' : 'cancelled' })
+    else put({ ...call, state: 'failed', error })
   }
 }
 
@@ -89,37 +125,58 @@ function isOpen(attempt: Attempt): boolean {
   return status === 0 || code === 'idempotency_key_in_use'
 }
 
-type Started = Wanted & { idempotencyKey: string; startedAtMs: number }
+/** Whether a retry is possible: the request of a job is unknown after the page was loaded again. */
+export const mayRepeat = (attempt: Attempt): boolean =>
+  attempt.request !== undefined || isOpen(attempt)
 
-async function make(started: Started, signal: AbortSignal): Promise<Made> {
-  const { request, mode, idempotencyKey, model, prompt, startedAtMs } = started
-  const response = await call(request.path, request.body, { mode, signal, idempotencyKey })
-  const { headers } = response
-  const requestId = headers.get('x-request-id') ?? undefined
-  const body = (await response.json()) as Answer
-  const durationMs = Date.now() - startedAtMs
-  durations.set(model, durationMs)
-  const pictures = picturesIn(body).map((base64) => ({
-    blob: blobOf(base64),
-    prompt,
-    model,
-    requestId,
-  }))
-  return {
-    durationMs,
-    costUsd: headers.get('x-gateway-cost-usd'),
-    cache: headers.get('x-gateway-cache'),
-    requestId,
-    pictures: keep(pictures),
-    text: 'choices' in body ? (body.choices[0]?.message.content ?? undefined) : undefined,
-  }
+function newCall({
+  model,
+  prompt,
+  mode,
+  request,
+}: Omit<Wanted, 'request'> & Pick<Started, 'request'>): Started {
+  return { model, prompt, mode, request, idempotencyKey: newAttemptKey(), startedAtMs: Date.now() }
 }
 
-type Answer = Schemas['ImagesResponse'] | Schemas['ChatCompletion']
+async function make(started: Started, watch: Watch): Promise<Made | undefined> {
+  const { request, jobId, mode, idempotencyKey, model, prompt, startedAtMs } = started
+  const answer =
+    jobId === undefined
+      ? await makePictures({ request: request!, mode, idempotencyKey }, watch)
+      : await watchUntilEnd(jobId, mode, watch)
+  if (answer === undefined) return undefined
+  const { pictures: made, jobMs, ...receipt } = answer
+  const durationMs = jobId === undefined ? Date.now() - startedAtMs : (jobMs ?? 0)
+  durations.set(model, durationMs)
+  const { requestId } = receipt
+  const pictures = made.map((base64) => ({ blob: blobOf(base64), prompt, model, requestId }))
+  return { ...receipt, durationMs, pictures: keep(pictures) }
+}
 
-function picturesIn(body: Answer): string[] {
-  // A vendor may add members to a completion, also `data`.
-  if (!('choices' in body)) return body.data.map(({ b64_json: base64 }) => base64)
-  const images = body.choices[0]?.message.images ?? []
-  return images.map(({ image_url: { url } }) => url.slice(url.indexOf(',') + 1))
+type StoredJob = Started & { account: string }
+
+const accountInPlace = (): string => accountQuery().account_id ?? ''
+
+function allStored(): readonly StoredJob[] {
+  return JSON.parse(sessionStorage.getItem(playgroundJobs) ?? '[]') as StoredJob[]
+}
+
+/** Jobs of the last start in this tab, for the chosen account. */
+export function storedJobs(mode: Mode): readonly Started[] {
+  return allStored().filter((one) => one.mode === mode && one.account === accountInPlace())
+}
+
+/** Stores the jobs without their requests, whose pictures are larger than the storage. */
+function storeJobs(mode: Mode, attempts: readonly Attempt[]): void {
+  const account = accountInPlace()
+  const others = allStored().filter((one) => one.mode !== mode || one.account !== account)
+  const jobs = attempts
+    .filter((one) => one.jobId !== undefined && one.state !== 'gone')
+    .map((one) => ({ ...startedOf(one), request: undefined, account }))
+  sessionStorage.setItem(playgroundJobs, JSON.stringify([...others, ...jobs]))
+}
+
+function startedOf(attempt: Attempt): Started {
+  const { model, prompt, mode, request, idempotencyKey, startedAtMs, jobId } = attempt
+  return { model, prompt, mode, request, idempotencyKey, startedAtMs, jobId }
 }

@@ -1,6 +1,7 @@
 import { refusalOf, type Refusal, type Schemas } from '../../data/api.ts'
 import { toRefusal } from '../../data/load.ts'
-import { away, call, type Mode } from './calling.ts'
+import { away, call, type Mode } from '../../data/calling.ts'
+import { costOf } from '../../data/image-jobs.ts'
 import type { Request } from './image-request.ts'
 
 /** The answer of a model; the object is updated in place while the answer streams. */
@@ -95,8 +96,6 @@ type Chunk = {
   error?: object
 }
 
-const nanoDecimals = 9
-
 function take(answer: Answer, chunk: Chunk, response: Response): void {
   if (chunk.error !== undefined) throw refusalOf(chunk, response)
   const [choice] = chunk.choices ?? []
@@ -122,11 +121,11 @@ function take(answer: Answer, chunk: Chunk, response: Response): void {
   const { usage } = chunk
   if (!usage) return
   answer.tokens = { input: usage.prompt_tokens, output: usage.completion_tokens }
-  answer.costUsd = typeof usage.cost === 'number' ? usage.cost.toFixed(nanoDecimals) : null
+  answer.costUsd = costOf(usage)
 }
 
 /** Yields the data of each server-sent event. */
-async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
+export async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   for (;;) {
@@ -134,6 +133,11 @@ async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerato
       throw signal.aborted ? error : away()
     })
     if (done) return
+    // A picture in base64 is a single line of many chunks, which is searched once.
+    if (!value.includes('\n')) {
+      rest += value
+      continue
+    }
     const lines = (rest + value).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines)

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { addressOf } from '../../data/place.ts'
 import { exactUsd } from '../../data/money.ts'
 import { Failure } from '../../elements/failure.tsx'
-import { usualMsOf, type Attempt, type Made } from './attempts.ts'
+import { mayRepeat, usualMsOf, type Attempt, type Made } from './attempts.ts'
 import { Picture } from './gallery.tsx'
 
 type Props = {
@@ -15,27 +15,38 @@ type Props = {
 export function Columns({ attempts, again, onEdit }: Props) {
   return (
     <div class="side-by-side">
-      {attempts.map((attempt, index) => (
-        <section class="card" key={`${attempt.model} ${index}`} aria-label={attempt.model}>
-          <h2>{attempt.model}</h2>
-          {attempt.state === 'running' && <Running attempt={attempt} />}
-          {attempt.state === 'cancelled' && (
-            <>
-              <p class="quiet" role="status">
-                Cancelled. The provider finishes the call and charges it. You can still show the
-                result.
-              </p>
-              <button type="button" class="plain small" onClick={() => again(index)}>
-                Show the result
-              </button>
-            </>
-          )}
-          {attempt.state === 'failed' && (
-            <Failure error={attempt.error} again={() => again(index)} />
-          )}
-          {attempt.state === 'made' && <Outcome made={attempt.made} onEdit={onEdit} />}
-        </section>
-      ))}
+      {attempts.map(
+        (attempt, index) =>
+          attempt.state !== 'gone' && (
+            <section class="card" key={`${attempt.model} ${index}`} aria-label={attempt.model}>
+              <h2>{attempt.model}</h2>
+              {attempt.state === 'running' && <Running attempt={attempt} />}
+              {attempt.state === 'cancelled' && attempt.jobId !== undefined && (
+                <p class="quiet" role="status">
+                  Cancelled. The provider may charge what it had begun.
+                </p>
+              )}
+              {attempt.state === 'cancelled' && attempt.jobId === undefined && (
+                <>
+                  <p class="quiet" role="status">
+                    Cancelled. The provider finishes the call and charges it. You can still show the
+                    result.
+                  </p>
+                  <button type="button" class="plain small" onClick={() => again(index)}>
+                    Show the result
+                  </button>
+                </>
+              )}
+              {attempt.state === 'failed' && (
+                <Failure
+                  error={attempt.error}
+                  again={mayRepeat(attempt) ? () => again(index) : undefined}
+                />
+              )}
+              {attempt.state === 'made' && <Outcome made={attempt.made} onEdit={onEdit} />}
+            </section>
+          ),
+      )}
     </div>
   )
 }
@@ -45,6 +56,14 @@ function Running({ attempt }: { attempt: Attempt & { state: 'running' } }) {
   const usualMs = usualMsOf(attempt.model)
   return (
     <>
+      {attempt.previews.map((url, index) => (
+        <img
+          key={index}
+          class="drawn unfinished"
+          src={url}
+          alt={`Preview of picture ${index + 1}, which is not finished`}
+        />
+      ))}
       <p class="waiting" role="status">
         <span class="spinner" aria-hidden="true" />
         Creating…

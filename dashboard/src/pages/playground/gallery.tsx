@@ -1,3 +1,4 @@
+import { addressOf, place } from '../../data/place.ts'
 import { forgetAll, gallery, type MadePicture } from './gallery-store.ts'
 
 type Props = { picture: MadePicture; onEdit: (picture: Blob) => void }
@@ -23,7 +24,7 @@ export function Picture({ picture, onEdit }: Props) {
   )
 }
 
-/** Pictures created in this visit; the gateway does not store them. */
+/** Pictures created in this visit. */
 export function Gallery({ onEdit }: Pick<Props, 'onEdit'>) {
   const pictures = gallery.value
   if (pictures.length === 0) return null
@@ -36,7 +37,12 @@ export function Gallery({ onEdit }: Pick<Props, 'onEdit'>) {
         </button>
       </div>
       <p class="quiet">
-        Only this tab keeps them, newest first. Download the pictures that you want to keep.
+        This tab keeps them until it is closed, newest first. Those that the gateway stores are on
+        the page{' '}
+        <a href={addressOf('/pictures', { mode: place.value.query.get('mode') ?? undefined })}>
+          Pictures
+        </a>
+        .
       </p>
       <div class="gallery">
         {pictures.map((picture) => (

@@ -1,6 +1,6 @@
 import { ImageEditQualityValues, ImageEditSizeValues } from '../../../../generated/client-values.ts'
 import type { Schemas } from '../../data/api.ts'
-import { optionsOf, type ImageOptions, type Model } from './models.ts'
+import { makesPreviews, optionsOf, type ImageOptions, type Model } from './models.ts'
 
 /** Options for pictures; an empty text means the model's default. */
 export type Choice = {
@@ -15,6 +15,8 @@ export type Choice = {
   seed: string
   moderation: string
   fidelity: string
+  /** Number of previews while a picture is made. */
+  previews: string
 }
 
 export const noChoice: Choice = {
@@ -29,6 +31,7 @@ export const noChoice: Choice = {
   seed: '',
   moderation: '',
   fidelity: '',
+  previews: '2',
 }
 
 /** A call below /v1, as an API client would send it. */
@@ -39,6 +42,8 @@ export type Request = {
   >
   path: string
   body: object
+  /** Number of previews while a picture is made, which the body does not have. */
+  previews: number
 }
 
 const paths: Record<Request['operation'], string> = {
@@ -46,10 +51,17 @@ const paths: Record<Request['operation'], string> = {
   createImageEdit: '/v1/images/edits',
   createChatCompletion: '/v1/chat/completions',
 }
-export const requestOf = (operation: Request['operation'], body: object): Request => ({
-  operation,
-  path: paths[operation],
-  body,
+export const requestOf = (
+  operation: Request['operation'],
+  body: object,
+  previews = 0,
+): Request => ({ operation, path: paths[operation], body, previews })
+
+/** The body of a request for a stream of pictures. */
+export const watchedBody = ({ body, previews }: Request): object => ({
+  ...body,
+  stream: true,
+  ...(previews === 0 ? {} : { partial_images: previews }),
 })
 
 /** Removes values that the options do not offer, before a price quote or a call. */
@@ -109,12 +121,13 @@ export function offeredOf(options: ImageOptions, isEdit: boolean) {
 }
 
 /**
- * Builds a request for pictures; `inputs` are URLs of pictures to edit. Aspect ratios and seeds need a chat
- * request with `image_config`; all other requests use the images API.
+ * Builds a request for pictures; `inputs` are URLs of pictures to edit. Size classes, aspect ratios and seeds
+ * need a chat request with `image_config`. All other requests use the images API, which can make them a job.
  */
 export function imageRequest(model: Model, choice: Choice, inputs: readonly string[]): Request {
   const isByClass = model.image?.size.kind === 'classes'
-  if (isByClass || choice.seed !== '') return chatRequest(model, choice, inputs)
+  const hasClass = [choice.size, choice.aspectRatio, choice.quality].some((value) => value !== '')
+  if ((isByClass && hasClass) || choice.seed !== '') return chatRequest(model, choice, inputs)
   const body = {
     model: model.id,
     prompt: choice.prompt,
@@ -128,7 +141,8 @@ export function imageRequest(model: Model, choice: Choice, inputs: readonly stri
     ...given('moderation', choice.moderation),
     ...given('input_fidelity', choice.fidelity),
   }
-  return requestOf(inputs.length > 0 ? 'createImageEdit' : 'createImage', body)
+  const previews = makesPreviews(model) ? Number(choice.previews) : 0
+  return requestOf(inputs.length > 0 ? 'createImageEdit' : 'createImage', body, previews)
 }
 
 function chatRequest({ id }: Model, choice: Choice, inputs: readonly string[]): Request {

@@ -4,8 +4,9 @@ import { modeInPlace } from '../../data/ranges.ts'
 import { accountQuery } from '../../data/session.ts'
 import { Toggle } from '../../elements/toggle.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
-import type { Mode } from './calling.ts'
+import type { Mode } from '../../data/calling.ts'
 import { Chat } from './chat.tsx'
+import { handedInPlace, loadHanded, type Handed } from './handed.ts'
 import { loadModels, makesPictures, type Model } from './models.ts'
 import { Pictures } from './pictures.tsx'
 import './playground.css'
@@ -15,7 +16,9 @@ export function Page() {
   const { query } = place.value
   const mode: Mode = modeInPlace()
   const account = accountQuery().account_id ?? ''
+  const work = `${mode} ${account} ${handedInPlace()}`
   const models = useLoad(`models ${mode} ${account}`, (signal) => loadModels(mode, signal))
+  const handed = useLoad(work, (signal) => loadHanded(mode, signal))
   const tab = query.get('tab')
   // Links from other pages name a model, whose kind decides whether pictures or chat are shown.
   const named = models.data?.find(({ id }) => id === query.get('model'))
@@ -45,15 +48,21 @@ export function Page() {
         <p class="quiet">The sandbox simulates every model and charges nothing.</p>
       )}
       <WhenLoaded loaded={models} what="Loading the models">
-        {(all) => <Tab key={`${mode} ${account}`} models={all} mode={mode} isChat={isChat} />}
+        {(all) => (
+          <WhenLoaded loaded={handed}>
+            {(handed) => (
+              <Tab key={work} models={all} mode={mode} handed={handed} isChat={isChat} />
+            )}
+          </WhenLoaded>
+        )}
       </WhenLoaded>
     </>
   )
 }
 
-type TabProps = { models: readonly Model[]; mode: Mode; isChat: boolean }
+type TabProps = { models: readonly Model[]; mode: Mode; handed: Handed; isChat: boolean }
 
-function Tab({ models, mode, isChat }: TabProps) {
+function Tab({ models, mode, handed, isChat }: TabProps) {
   const drawing = models.filter(makesPictures)
   const usable = isChat ? models : drawing
   if (usable.length === 0) {
@@ -73,6 +82,6 @@ function Tab({ models, mode, isChat }: TabProps) {
       </div>
     )
   }
-  if (!isChat) return <Pictures models={drawing} mode={mode} />
+  if (!isChat) return <Pictures models={drawing} mode={mode} handed={handed} />
   return <Chat models={[...models.filter((one) => !makesPictures(one)), ...drawing]} mode={mode} />
 }

@@ -1,7 +1,7 @@
 import type { Schemas } from '../../data/api.ts'
 import { ImageSizeClassValues } from '../../../../generated/client-values.ts'
 import { anyModel } from '../../data/curl.ts'
-import { call, type Mode } from './calling.ts'
+import { call, type Mode } from '../../data/calling.ts'
 
 export type Model = Schemas['Model']
 
@@ -49,6 +49,8 @@ function priceOf({ pricing }: Model): number {
 export const makesPictures = (model: Model): boolean =>
   can(model, 'image_generation') || can(model, 'image_edit')
 
+export const makesPreviews = ({ image }: Model): boolean => image?.partial_images === true
+
 /** Values of each picture option; an option without values is not offered. */
 export type ImageOptions = {
   size: readonly string[]
@@ -58,6 +60,8 @@ export type ImageOptions = {
   seed: boolean
   moderation: boolean
   fidelity: readonly string[]
+  /** Whether one of the models makes previews. */
+  previews: boolean
   /** Maximum number of pictures to edit. */
   inputsMax: number
   inputsMin: number
@@ -79,6 +83,7 @@ export function optionsOf(models: readonly Model[]): ImageOptions {
     background: every('background'),
     seed: every('seed'),
     moderation: every('moderation'),
+    previews: models.some(makesPreviews),
     inputsMax: Math.min(...all.map(({ inputsMax }) => inputsMax)),
     inputsMin: Math.max(...all.map(({ inputsMin }) => inputsMin)),
   }
@@ -89,6 +94,7 @@ const nothing: ImageOptions = {
   aspectRatio: [],
   quality: [],
   fidelity: [],
+  previews: false,
   background: false,
   seed: false,
   moderation: false,
@@ -107,6 +113,7 @@ function optionsOfOne(model: Model): ImageOptions {
     seed: can(model, 'seed'),
     moderation: image.moderation === true,
     fidelity: image.input_fidelities ?? [],
+    previews: makesPreviews(model),
     inputsMax: can(model, 'image_edit') ? image.reference_images_max : 0,
     inputsMin: image.reference_images_min,
   }

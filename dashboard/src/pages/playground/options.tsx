@@ -14,6 +14,9 @@ type Props = {
   choose: (change: Partial<Choice>) => void
 }
 
+/** The contract's values of `partial_images`; the default is none. */
+const previewCounts = ['1', '2', '3']
+
 /** Fields for all options that every chosen model supports. */
 export function Options({ choice, options, isEdit, choose }: Props) {
   const offered = offeredOf(options, isEdit)
@@ -52,6 +55,7 @@ export function Options({ choice, options, isEdit, choose }: Props) {
       )}
       {pick('moderation', 'Moderation', options.moderation && !isEdit ? ImageModerationValues : [])}
       {pick('fidelity', 'Input fidelity', isEdit ? options.fidelity : [])}
+      {pick('previews', 'Previews', options.previews ? previewCounts : [])}
       <Field label="Number of pictures">
         {(attributes) => (
           <input

@@ -41,6 +41,7 @@ export function Pickers({ models, chosen, parameter, lacksOf }: Props) {
                 <ModelChoice
                   {...{ attributes, models, id }}
                   label={chosen.length === 1 ? 'Model' : `Model ${index + 1}`}
+                  opens={index === 0 && place.value.query.has('choose')}
                   onChoose={(value) => choose(ids.map((one, at) => (at === index ? value : one)))}
                 />
                 {chosen.length > 1 && (
@@ -73,13 +74,18 @@ type ModelChoiceProps = Pick<Props, 'models'> & {
   label: string
   /** The chosen model. */
   id: string
+  /** Whether the search is open from the start. */
+  opens: boolean
   onChoose: (id: string) => void
 }
 
 /** A button with the chosen model, which opens a search over all models. */
-function ModelChoice({ attributes, models, label, id, onChoose }: ModelChoiceProps) {
-  const isOpen = useSignal(false)
-  const close = () => (isOpen.value = false)
+function ModelChoice({ attributes, models, label, id, opens, onChoose }: ModelChoiceProps) {
+  const isOpen = useSignal(opens)
+  const close = () => {
+    isOpen.value = false
+    if (opens) setQuery({ choose: undefined })
+  }
   return (
     <>
       <button

@@ -1,14 +1,22 @@
-import { useState } from 'preact/hooks'
-import { place, setQuery } from '../../data/place.ts'
+import type { ComponentProps } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { setQuery } from '../../data/place.ts'
 import { Field } from '../../elements/field.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Form } from '../../elements/form.tsx'
 import { useAttempts } from './attempts.ts'
-import type { Mode } from './calling.ts'
+import type { Mode } from '../../data/calling.ts'
 import { Code, withoutBytes } from './code.tsx'
 import { Columns } from './columns.tsx'
 import { Gallery } from './gallery.tsx'
-import { imageLacks, imageRequest, noChoice, withinOptions, type Choice } from './image-request.ts'
+import type { Handed } from './handed.ts'
+import {
+  imageLacks,
+  imageRequest,
+  watchedBody,
+  withinOptions,
+  type Choice,
+} from './image-request.ts'
 import { Inputs, useInputs } from './inputs.tsx'
 import { optionsOf, type Model } from './models.ts'
 import { Options } from './options.tsx'
@@ -19,12 +27,12 @@ const parameter = 'image_model'
 /** The prompt in price requests while the field is empty; prices do not depend on the prompt. */
 const anyPrompt = 'A picture'
 
-type Props = { models: readonly Model[]; mode: Mode }
+type Props = { models: readonly Model[]; mode: Mode; handed: Handed }
 
 /** Creates and edits pictures with up to three models, and shows the price before each call. */
-export function Pictures({ models, mode }: Props) {
-  const wanted = useWanted(models, mode)
-  const { attempts, isRunning, start, again } = useAttempts()
+export function Pictures({ models, mode, handed }: Props) {
+  const { attempts, isRunning, start, again } = useAttempts(mode)
+  const wanted = useWanted({ models, mode, handed })
   const { chosen, options, inputs, isEdit, choice, choose, requests } = wanted
   const isShort = inputs.inputs.length < options.inputsMin
   const edit = (picture: Blob) => {
@@ -49,6 +57,11 @@ export function Pictures({ models, mode }: Props) {
         <Prompt value={choice.prompt} onInput={(prompt) => choose({ prompt })} />
         {options.inputsMax > 0 && (
           <Inputs {...inputs} label="Pictures to edit" most={options.inputsMax} />
+        )}
+        {handed.lacksInputs && !isEdit && (
+          <p class="hint">
+            The gateway does not store the pictures that were edited. Add them again.
+          </p>
         )}
         {isShort && <p class="hint">This model only edits pictures. Add a picture to edit.</p>}
         <Options choice={choice} options={options} isEdit={isEdit} choose={choose} />
@@ -77,37 +90,46 @@ export function Pictures({ models, mode }: Props) {
         </div>
         {requests[0] !== undefined && <Code request={requests[0]} />}
       </Form>
-      <div>
-        {attempts.length === 0 && (
-          <div class="card empty preview">
-            <Icon name="picture" />
-            <h2>The pictures appear here</h2>
-            <p>Those of several models side by side, each with its duration and cost.</p>
-          </div>
-        )}
-        <Columns attempts={attempts} again={again} onEdit={edit} />
-        <Gallery onEdit={edit} />
-      </div>
+      <Results attempts={attempts} again={again} onEdit={edit} />
+    </div>
+  )
+}
+
+function Results(results: ComponentProps<typeof Columns>) {
+  return (
+    <div>
+      {results.attempts.length === 0 && (
+        <div class="card empty preview">
+          <Icon name="picture" />
+          <h2>The pictures appear here</h2>
+          <p>Those of several models side by side, each with its duration and cost.</p>
+        </div>
+      )}
+      <Columns {...results} />
+      <Gallery onEdit={results.onEdit} />
     </div>
   )
 }
 
 /** The chosen options, their requests and prices. */
-function useWanted(models: readonly Model[], mode: Mode) {
+function useWanted({ models, mode, handed }: Props) {
   const chosen = chosenOf(models, parameter)
-  const [given, setGiven] = useState<Choice>({
-    ...noChoice,
-    size: place.value.query.get('size') ?? '',
-  })
+  const [given, setGiven] = useState(handed.choice)
   const options = optionsOf(chosen)
   const inputs = useInputs(options.inputsMax)
+  useEffect(() => {
+    if (handed.input !== undefined) void inputs.add([handed.input])
+  }, [])
   const isEdit = inputs.inputs.length > 0
   const choice = withinOptions(given, options, isEdit)
   const urls = inputs.inputs.map(({ url }) => url)
   const prompt = choice.prompt.trim() || anyPrompt
   const asked = chosen.map((model) => imageRequest(model, { ...choice, prompt }, urls))
   const prices = usePrices(
-    asked.map((one) => ({ ...one, body: withoutBytes(one.body) })),
+    asked.map((one) => ({
+      ...one,
+      body: withoutBytes(one.previews === 0 ? one.body : watchedBody(one)),
+    })),
     mode,
   )
   return {

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Refusal, type Schemas } from '../../data/api.ts'
 import { toRefusal } from '../../data/load.ts'
 import { exactUsd, shortUsd } from '../../data/money.ts'
-import { call, type Mode } from './calling.ts'
+import { call, type Mode } from '../../data/calling.ts'
 import type { Request } from './image-request.ts'
 import type { Model } from './models.ts'
 

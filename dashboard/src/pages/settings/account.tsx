@@ -13,10 +13,11 @@ import { Waiting } from '../../elements/waiting.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Allowance } from './allowance.tsx'
 import { CacheState } from './cache.tsx'
+import { Prompts } from './prompts.tsx'
 
 type Account = Schemas['Account']
 
-/** Name, limits and budget of the account, and the response cache. */
+/** Name, limits, budget and kept prompts of the account, and the response cache. */
 export function AccountSettings() {
   const id = membership.value?.account_id
   return (
@@ -37,6 +38,7 @@ function OneAccount({ id }: { id: string }) {
         <>
           <Name account={account} />
           <Spending account={account} onChanged={loaded.again} />
+          <Prompts account={account} onChanged={loaded.again} />
         </>
       )}
     </WhenLoaded>

@@ -1,9 +1,16 @@
-import { bodyOf, POST, Refusal, refusalOf, type Schemas } from '../../data/api.ts'
-import { noteAnswer, noteSilence } from '../../data/connection.ts'
-import { accountQuery, sessionLoaded } from '../../data/session.ts'
+import { bodyOf, POST, Refusal, refusalOf, type Schemas } from './api.ts'
+import { noteAnswer, noteSilence } from './connection.ts'
+import { accountQuery, sessionLoaded } from './session.ts'
 
 export type Mode = Schemas['Mode']
-type Asking = { mode: Mode; method?: 'GET' | 'POST'; signal: AbortSignal; idempotencyKey?: string }
+type Asking = {
+  mode: Mode
+  method?: 'GET' | 'POST' | 'DELETE'
+  signal: AbortSignal
+  idempotencyKey?: string
+  /** Header `prefer`. */
+  prefer?: string
+}
 
 /** Session keys by account and mode, kept in memory only. */
 const keys = new Map<string, Promise<string>>()
@@ -43,13 +50,14 @@ export async function call(path: string, body: unknown, asking: Asking): Promise
 async function send(
   path: string,
   body: unknown,
-  { method = 'POST', signal, idempotencyKey }: Asking,
+  { method = 'POST', signal, idempotencyKey, prefer }: Asking,
   key: string,
 ): Promise<Response> {
   const headers = {
     authorization: `Bearer ${key}`,
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    ...(prefer === undefined ? {} : { prefer }),
   }
   const text = body === undefined ? null : JSON.stringify(body)
   try {
