@@ -31,14 +31,16 @@ forEachStore("a session's key", () => {
   let accountId: string
   let member: SignedInPerson
   let owner: SignedInPerson
-  beforeEach(async () => {
+  before(async () => {
     now = Date.parse('2026-11-22T12:00:00Z')
     gateway = await startGateway({ clock: () => now })
+  })
+  beforeEach(async () => {
     accountId = await gateway.createAccount()
     owner = await gateway.people.signIn({ accountId })
     member = await gateway.people.signIn({ accountId, role: 'member' })
   })
-  afterEach(() => gateway.stop())
+  after(() => gateway.stop())
 
   const send = (method: string, path: string, person: SignedInPerson, body?: object) =>
     gateway.fetch(path, {
