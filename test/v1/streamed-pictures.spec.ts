@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import OpenAI from 'openai'
 import { checkedFetch } from '../support/checked-fetch.ts'
@@ -7,7 +8,7 @@ import type { ImageDouble } from '../support/image-doubles/double.ts'
 import { numberIn, paint } from '../support/image-doubles/paint.ts'
 import { startImageVendors, type ImageVendors } from '../support/image-vendors.ts'
 import { pixel, pixelFile } from '../support/pixel.ts'
-import { look } from '../support/pictures.ts'
+import { look, noisePng } from '../support/pictures.ts'
 import { until } from '../support/until.ts'
 
 const model = 'gpt-image-1.5'
@@ -206,6 +207,32 @@ describe('streamed pictures', () => {
     expect(openai.calls).to.have.lengthOf(1)
   })
 
+  it('may have lines of several megabytes', async () => {
+    const large = (await noisePng(1100, 1100)).toString('base64')
+    openai.play({ pieces: await eventTexts(large) })
+    const events = await stream(asked)
+    // The second partial image is left out if the client has not read the first.
+    expect(namesOf(events)).to.include.members(['partial 0/0', 'completed 0'])
+    for (const { b64_json: base64 } of events) expect(base64 === large).to.equal(true)
+  })
+
+  it('end at the time limit of images, also if the vendor sends pings', async () => {
+    const limits = { image_timeout_ms: 300 }
+    const impatient = await startImageVendors({ vendors: ['openai'], limits })
+    try {
+      impatient.doubles.openai.play({ pieces: pings() })
+      const response = await impatient.post(generations, asked)
+      await expectError(response, { status: 504, code: 'timeout' })
+    } finally {
+      await impatient.stop()
+    }
+  })
+
+  it('are no job, even if the client prefers one', async () => {
+    const events = await stream(asked, generations, { prefer: 'respond-async' })
+    expect(namesOf(events)).to.deep.equal(['partial 0/0', 'partial 0/1', 'completed 0'])
+  })
+
   const refusals: [what: string, more: object, param: string][] = [
     ['four partial images', { partial_images: 4 }, 'partial_images'],
     ['a negative number of them', { partial_images: -1 }, 'partial_images'],
@@ -245,9 +272,9 @@ describe('streamed pictures', () => {
   })
 
   /** The events of a picture with two partial images, as texts. */
-  async function eventTexts(): Promise<string[]> {
+  async function eventTexts(base64?: string): Promise<string[]> {
     const painted = await paint({ width: 64, height: 64, format: 'png', number: 3 })
-    const b64_json = painted.toString('base64')
+    const b64_json = base64 ?? painted.toString('base64')
     const event = (name: string, more: object) =>
       `event: ${name}\ndata: ${JSON.stringify({ type: name, b64_json, ...more })}\n\n`
     const usage = { input_tokens: 20, output_tokens: 1200, total_tokens: 1220 }
@@ -258,6 +285,13 @@ describe('streamed pictures', () => {
     ]
   }
 })
+
+async function* pings(): AsyncGenerator<string> {
+  for (let count = 0; count < 1000; count++) {
+    yield ': ping\n\n'
+    await sleep(20)
+  }
+}
 
 /** The pieces, of which all but the first wait. */
 async function* pausing(pieces: readonly string[], after: Promise<void>): AsyncGenerator<string> {
