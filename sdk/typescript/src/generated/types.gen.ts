@@ -6445,10 +6445,6 @@ export type CreateImageResponses = {
      * The images.
      */
     200: ImagesResponse;
-    /**
-     * The job that goes on, for a request with the preference `respond-async`.
-     */
-    202: ImageJob;
 };
 
 export type CreateImageResponse = CreateImageResponses[keyof CreateImageResponses];
@@ -6582,10 +6578,6 @@ export type CreateImageEditResponses = {
      * The edited images.
      */
     200: ImagesResponse;
-    /**
-     * The job that goes on, for a request with the preference `respond-async`.
-     */
-    202: ImageJob;
 };
 
 export type CreateImageEditResponse = CreateImageEditResponses[keyof CreateImageEditResponses];
