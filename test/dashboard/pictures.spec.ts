@@ -60,6 +60,17 @@ describe('pictures that are made as jobs', () => {
     expect(await page.evaluate('sessionStorage.getItem("gateway_playground_jobs")')).to.equal(null)
   })
 
+  it('are streamed with previews instead, at the price that was shown', async () => {
+    const page = await playground(`image_model=${flare}`)
+    await page.getByLabel('Prompt').fill('A windmill')
+    await page.getByLabel('Previews').selectOption('2')
+    const asked = page.waitForRequest((one) => one.url().endsWith('/v1/images/generations'))
+    await button(page, 'Create the picture for at most $').click()
+    expect((await asked).postDataJSON()).to.include({ stream: true, partial_images: 2 })
+    await button(column(page, flare), 'Edit this').waitFor()
+    await column(page, flare).getByText('$0.').waitFor()
+  })
+
   it('are cancelled in the playground', async () => {
     const page = await playground(`image_model=${plus}`)
     await page.getByLabel('Prompt').fill('A lake sandbox:delay=60000')

@@ -31,7 +31,7 @@ export const noChoice: Choice = {
   seed: '',
   moderation: '',
   fidelity: '',
-  previews: '2',
+  previews: '',
 }
 
 /** A call below /v1, as an API client would send it. */

@@ -31,16 +31,17 @@ const withoutJobs = new Set<Mode>()
 
 /**
  * Makes the pictures of a request: as a job if the gateway accepts jobs, so that a lost connection loses no
- * picture, else as a stream. Returns undefined when the job was cancelled. Throws a Refusal.
+ * picture; with previews, or without jobs, as a stream. Returns undefined when the job was cancelled. Throws a Refusal.
  */
 export async function makePictures(
   { request, mode, idempotencyKey }: Call,
   watch: Watch,
 ): Promise<Answer | undefined> {
-  const { operation, path, body } = request
+  const { operation, path, body, previews } = request
   const asking = { mode, signal: watch.signal, idempotencyKey }
   if (operation === 'createChatCompletion') return wholeAnswer(await call(path, body, asking))
-  if (!withoutJobs.has(mode)) {
+  // The events of a job have no previews.
+  if (previews === 0 && !withoutJobs.has(mode)) {
     const response = await call(path, body, { ...asking, prefer: 'respond-async' }).catch(
       (error: unknown) => {
         const isOff = error instanceof Refusal && error.status === 400 && error.param === 'prefer'
