@@ -2462,7 +2462,6 @@ export const responseHeaders = [
   "etag",
   "accept-ranges",
   "content-disposition",
-  "<<",
   "content-range",
   "x-accel-buffering",
   "request-id",

@@ -9113,21 +9113,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example The bytes of the picture. */
                     "image/png": string;
+                    /** @example The bytes of the picture. */
                     "image/jpeg": string;
+                    /** @example The bytes of the picture. */
                     "image/webp": string;
                 };
             };
             /** @description The requested range of the picture. */
             206: {
                 headers: {
-                    "<<"?: unknown;
+                    "x-request-id": components["headers"]["RequestId"];
+                    etag: components["headers"]["PictureTag"];
+                    "accept-ranges": components["headers"]["AcceptRanges"];
+                    "content-disposition": components["headers"]["PictureName"];
                     "content-range": components["headers"]["ContentRange"];
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example The bytes of the picture. */
                     "image/png": string;
+                    /** @example The bytes of the picture. */
                     "image/jpeg": string;
+                    /** @example The bytes of the picture. */
                     "image/webp": string;
                 };
             };
@@ -9188,6 +9197,9 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listImageJobs: {

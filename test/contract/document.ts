@@ -253,6 +253,7 @@ export const errors: Record<number, { type: string; codes: string[] }> = {
     ],
   },
   410: { type: 'invalid_request_error', codes: ['model_deactivated'] },
+  416: { type: 'invalid_request_error', codes: ['invalid_value'] },
   413: { type: 'invalid_request_error', codes: ['request_too_large'] },
   415: { type: 'invalid_request_error', codes: ['unsupported_media_type'] },
   429: { type: 'rate_limit_error', codes: ['rate_limit_exceeded'] },

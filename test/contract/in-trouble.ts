@@ -62,6 +62,8 @@ describe('every operation under a fault or a limit', () => {
     for (const table of tables) database.exec(`DROP TABLE ${table}`)
     database.close()
     for (const [index, row] of operations.entries()) {
+      // A signed link needs none of these tables.
+      if (row.operationId === 'retrieveImageFile') continue
       expectPromised(row, await ask(gateway, row, {}, { prepared: prepared[index]! }), 500)
     }
     remove()

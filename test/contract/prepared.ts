@@ -5,11 +5,14 @@ import { storeConnection } from '../support/connections.ts'
 import type { OperationRow } from '../support/contract.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { pixel } from '../support/pixel.ts'
+import { pictureLink } from './picture-link.ts'
 
 /** Parts of a valid request, besides credentials. */
 export type Prepared = {
   /** Values of path parameters, by name. */
   path?: Record<string, string>
+  /** Query parameters that the operation requires. */
+  query?: Record<string, string>
   body?: object
   headers?: Record<string, string>
 }
@@ -52,6 +55,8 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     createMessage: async () => ({ body: { model: 'gpt-5-mini', max_tokens: 100, messages } }),
     countMessageTokens: async () => ({ body: { model: 'gpt-5-mini', messages } }),
     retrieveModel: async () => ({ path: { model: 'alibaba/qwen-image-plus' } }),
+    retrieveImageFile: async (gateway, key) =>
+      pictureLink(gateway, key, await storedJob(gateway, key)),
     retrieveImageJob: async (gateway, key) => ({ path: await storedJob(gateway, key) }),
     deleteImageJob: async (gateway, key) => ({ path: await storedJob(gateway, key) }),
     cancelImageJob: async (gateway, key) => ({ path: await storedJob(gateway, key) }),

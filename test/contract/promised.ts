@@ -24,7 +24,10 @@ export async function ask(
   const { query = '', prepared = await prepare(gateway, row), ...more } = init
   const rest: CallOptions = { ...credentialsOf(gateway, row), ...more }
   const headers = { ...prepared.headers, ...more.headers }
-  const url = pathOf(row, prepared.path) + query
+  const required = new URLSearchParams(prepared.query).toString()
+  const url =
+    pathOf(row, prepared.path) +
+    (required === '' ? query : `?${required}${query.replace('?', '&')}`)
   const method = row.method.toUpperCase()
   return received(
     hasBody(row)

@@ -6628,6 +6628,18 @@ export type RetrieveImageFileErrors = {
      * None of the picture's bytes is in the requested range.
      */
     416: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
 };
 
 export type RetrieveImageFileError = RetrieveImageFileErrors[keyof RetrieveImageFileErrors];
