@@ -12,7 +12,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
     },
     image: async () => {
       const { data } = await createImage({ client, body: { prompt: 'A fox', quality: 'auto' } })
-      return data!.data[0]!.b64_json
+      return dataOf(data!)[0]!.b64_json
     },
     chat: async () => {
       const { data } = await createChatCompletion({
@@ -29,7 +29,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
     edit: async () => {
       const body = { prompt: 'A fox', images: [{ image_url: picture }] }
       const { data } = await createImageEdit({ client, body })
-      return data!.data[0]!.b64_json
+      return dataOf(data!)[0]!.b64_json
     },
     form: async () => {
       const body: CreateImageEditForm = {
@@ -44,11 +44,17 @@ export function calls(baseUrl: string, key: string, picture: string) {
         security: [{ scheme: 'bearer', type: 'http' }],
         body,
       })
-      return data!.data[0]!.b64_json
+      return dataOf(data!)[0]!.b64_json
     },
     stream: async () => {
       const body = { model: 'gpt-5-mini', messages, stream: true }
       return (await createChatCompletion({ client, body, parseAs: 'text' })).data
     },
   }
+}
+
+/** Only a request with `Prefer: respond-async` is answered with a job. */
+function dataOf<Image>(answer: { data: Image[] } | { object: 'image.job' }): Image[] {
+  if ('data' in answer) return answer.data
+  throw new Error('The answer is a job.')
 }

@@ -16,7 +16,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
     image: async () => {
       const body = { prompt: 'A fox', quality: 'auto' } as const
       const { data } = await client.POST('/v1/images/generations', { body })
-      return data!.data[0]!.b64_json
+      return dataOf(data!)[0]!.b64_json
     },
     chat: async () => {
       const body = { model: 'gpt-5-mini', messages }
@@ -33,7 +33,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
     edit: async () => {
       const body = { prompt: 'A fox', images: [{ image_url: picture }] }
       const { data } = await client.POST('/v1/images/edits', { body })
-      return data!.data[0]!.b64_json
+      return dataOf(data!)[0]!.b64_json
     },
     form: async () => {
       const form = new FormData()
@@ -43,7 +43,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
         body: { prompt: 'A fox', image: 'a.png' },
         bodySerializer: () => form,
       })
-      return data!.data[0]!.b64_json
+      return dataOf(data!)[0]!.b64_json
     },
     stream: async () => {
       const body = { model: 'gpt-5-mini', messages, stream: true }
@@ -51,4 +51,10 @@ export function calls(baseUrl: string, key: string, picture: string) {
       return data
     },
   }
+}
+
+/** Only a request with `Prefer: respond-async` is answered with a job. */
+function dataOf<Image>(answer: { data: Image[] } | { object: 'image.job' }): Image[] {
+  if ('data' in answer) return answer.data
+  throw new Error('The answer is a job.')
 }
