@@ -52,6 +52,7 @@ forEachStore('an exchange whose key ends', () => {
         code: 'invalid_api_key',
         request_id: response.headers.get('x-request-id'),
       },
+      late_headers: { 'www-authenticate': 'Bearer' },
     })
     await own.upstream.requests[0]!.closed
     expect(own.upstream.requests[0]!.aborted).to.equal(true)

@@ -141,6 +141,29 @@ describe('every operation of the contract', () => {
     }
   })
 
+  it('finds no image job with an unknown id', async () => {
+    const prepared = { path: { job_id: `imgjob_${'0'.repeat(32)}` } }
+    for (const row of operations.filter(({ path }) => path.includes('{job_id}'))) {
+      expectPromised(row, await ask(gateway, row, {}, { prepared }), 404)
+    }
+  })
+
+  it('answers parts and states of a picture, and refuses a link that was changed', async () => {
+    const row = operation('retrieveImageFile')
+    const prepared = await prepare(gateway, row)
+    for (const [headers, status] of [
+      [{ range: 'bytes=0-9' }, 206],
+      [{ range: 'bytes=999999999-' }, 416],
+      [{ 'if-none-match': '*' }, 304],
+    ] as const) {
+      expectPromised(row, await ask(gateway, row, {}, { prepared, headers }), status)
+    }
+    const changed = { ...prepared, query: { ...prepared.query, signature: 'a'.repeat(43) } }
+    expectPromised(row, await ask(gateway, row, {}, { prepared: changed }), 404)
+    const incomplete = { path: prepared.path! }
+    expectPromised(row, await ask(gateway, row, {}, { prepared: incomplete }), 400)
+  })
+
   it('counts tokens neither for unknown nor for deactivated models', async () => {
     for (const row of [operation('countMessageTokens'), operation('countResponseTokens')]) {
       for (const [model, status] of [

@@ -14,6 +14,7 @@ const paints = [
 /** Completes an allowed body, so that only the probed value decides. */
 export function inContext(operationId: string, body: Record<string, unknown>): object {
   if ('input' in body && operationId.includes('Response')) return inResponseContext(body)
+  if (typeof body['partial_images'] === 'number') return { stream: true, ...body }
   if (!('messages' in body)) return body
   return operationId === 'createChatCompletion' ? inChatContext(body) : inMessageContext(body)
 }

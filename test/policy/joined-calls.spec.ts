@@ -48,6 +48,10 @@ const headers: Record<string, { value: string; isShared: boolean }[]> = {
     { value: 'true', isShared: false },
     { value: 'false', isShared: true },
   ],
+  prefer: [
+    { value: 'wait=5', isShared: true },
+    { value: 'handling=lenient', isShared: true },
+  ],
   'x-gateway-allow-repeat': [
     { value: 'true', isShared: true },
     { value: 'false', isShared: true },
@@ -133,6 +137,8 @@ describe('a call during another call', () => {
       const asked = await askedFor(id, base)
       let compared = 0
       for (const [name, schema] of Object.entries(properties)) {
+        // Previews do not change the image, so such a call gets the answer of a plain one.
+        if (name === 'partial_images') continue
         for (const probe of probesOf(schema, words, name).filter(({ allowed }) => allowed)) {
           const changed: Body = { ...base, [name]: probe.value }
           const body = inContext(id, changed) as Body
