@@ -182,7 +182,8 @@ describe('a backup', () => {
         'was written by a newer version of the gateway. Update the gateway.',
       ],
       'is from before version 0.1': [
-        change(`UPDATE kysely_migration SET name = '0028_running_responses'`),
+        change(`DELETE FROM kysely_migration;
+          INSERT INTO kysely_migration VALUES ('0028_running_responses', '2026')`),
         'is from before version 0.1. Export it with the version that made it',
       ],
     }
