@@ -15,11 +15,9 @@ export function streamImageJob(options: JobParts): Operation<'streamImageJob'> {
     const { signal } = ending
     let job = await foundJob(imageJobs, caller, id)
     let next = nextAfter(request.headers['last-event-id'], id)
-    let isBroken = false
     const watching = hasEnded(job) ? undefined : jobWatch.ended(job, signal)
     return {
       status: 200,
-      brokenOff: () => isBroken,
       events: async (sink) => {
         try {
           await watching
@@ -36,7 +34,6 @@ export function streamImageJob(options: JobParts): Operation<'streamImageJob'> {
           return undefined
         } catch (thrown) {
           if (!(thrown instanceof GatewayError)) throw thrown
-          isBroken = true
           return imageErrorEvent(job.content.error ?? errorBody(thrown, requestId).error)
         }
       },
