@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core'
 import type { Role } from '../../src/core/caller.ts'
 import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import { suiteClock } from '../support/gateway.ts'
-import { until } from '../support/until.ts'
+import { eventually, until } from '../support/until.ts'
 
 const plus = 'alibaba/qwen-image-plus'
 const flare = 'gpt-image-1-mini'
@@ -46,9 +46,7 @@ describe('pictures that are made as jobs', () => {
     await button(page, 'Create the picture for $').click()
     await begun
     await column(page, plus).getByText('Creating…').waitFor()
-    await page.waitForFunction(
-      "sessionStorage.getItem('gateway_playground_jobs')?.includes('imgjob')",
-    )
+    await expectKeptJobs(page)
     await page.reload()
     await button(column(page, plus), 'Edit this').waitFor()
     await column(page, plus).getByText('$0.03', { exact: true }).waitFor()
@@ -77,9 +75,7 @@ describe('pictures that are made as jobs', () => {
     const begun = page.waitForResponse((one) => one.status() === 202)
     await button(page, 'Create the picture for $').click()
     await begun
-    await page.waitForFunction(
-      "sessionStorage.getItem('gateway_playground_jobs')?.includes('imgjob')",
-    )
+    await expectKeptJobs(page)
     await button(column(page, plus), 'Cancel').click()
     await column(page, plus).getByText('Cancelled. The provider may charge').waitFor()
     await expectGoodLooks(page)
@@ -243,3 +239,12 @@ describe('the page Pictures of a gateway that makes no jobs', () => {
     await column(page, plus).getByText('$0.03', { exact: true }).waitFor()
   })
 })
+
+/** Waits until the page has stored the jobs that it shows again after a reload. */
+async function expectKeptJobs(page: Page): Promise<void> {
+  await eventually(async () =>
+    expect(await page.evaluate('sessionStorage.getItem("gateway_playground_jobs")')).to.contain(
+      'imgjob',
+    ),
+  )
+}
