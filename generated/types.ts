@@ -6488,6 +6488,8 @@ export interface components {
             /** @description Whether the vendor sends partial images. */
             partial_images?: boolean;
             input_fidelities?: string[];
+            /** @description Members of `image_config` that the model takes besides the sizes, formats and settings described here. */
+            options?: string[];
             /** @description Maximum length of a prompt. Some vendors ignore the rest, others refuse it. */
             prompt_characters_max?: number;
             /** @description Whether `user` is sent to the vendor. */

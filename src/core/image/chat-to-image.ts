@@ -154,18 +154,33 @@ export function chatToImage(request: ChatRequest, config: ImageConfig): ImageReq
   const { model, models, user } = request
   const { quality, background, complexity, image_size: size, aspect_ratio: aspectRatio } = config
   const seed = config.seed ?? request.seed
+  const options = Object.entries(config).filter(([name]) => !canonicalOptions.has(name))
   const named = {
     texts: texts.length === 1 ? undefined : texts,
     outputFormat: config.output_format,
     outputCompression: config.output_compression,
     seed: typeof seed === 'number' && isSeed(seed) ? seed : undefined,
     safetyIdentifier: request.safety_identifier || undefined,
+    options: options.length === 0 ? undefined : Object.fromEntries(options),
     // A size class is combined with an aspect ratio; a size in pixels replaces both.
     ...(size?.includes('x') ? { size } : { sizeClass: size, aspectRatio }),
   }
   const settings = prune({ models, quality, background, complexity, user, ...named })
   return { model, prompt: joinTexts(texts), n, ...settings }
 }
+
+/** The members of `image_config` that the images API has too; the others are options of one vendor. */
+const canonicalOptions: ReadonlySet<string> = new Set<keyof ImageConfig>([
+  'n',
+  'image_size',
+  'aspect_ratio',
+  'quality',
+  'background',
+  'complexity',
+  'seed',
+  'output_format',
+  'output_compression',
+])
 
 /** The texts of the prompt, instructions first. Throws a GatewayError if the user wrote no text. */
 function promptTexts({ messages }: ChatRequest): PromptText[] {

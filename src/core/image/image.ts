@@ -47,6 +47,8 @@ export type ImageRequest = {
   complexity?: Schemas['ImageComplexity']
   user?: string
   safetyIdentifier?: string
+  /** Options that only one vendor has, as the schema of its `image_config` describes them. */
+  options?: Readonly<Record<string, unknown>>
 }
 export type FullImageRequest = ImageRequest & { sources: readonly ImageSource[] }
 
@@ -135,6 +137,8 @@ export type SentSettings = Pick<
 /** The request to the vendor, and the conversion of its pictures. */
 export type ImagePlan = SizePlan &
   Partial<SentSettings> & {
+    /** The vendor's own options that the model takes. */
+    options?: NonNullable<ImageRequest['options']>
     /** The prompt, if the model's prompt is too short for all texts of the conversation. */
     prompt?: string
     /** How many of the newest input pictures are sent; all when absent. */

@@ -62,6 +62,7 @@ export function planImage(
     ...planFormat(request, subject, warnings),
     ...planBackground(request, subject),
     ...planSettings(request, subject, warnings),
+    ...planOptions(request, subject, warnings),
     ...planPartials(inputs, subject, warnings),
   }
   return { plan, warnings }
@@ -209,6 +210,19 @@ function planSettings(
     }
   }
   return taken
+}
+
+function planOptions(
+  { options = {} }: ImageRequest,
+  { id, abilities, isOpen }: Subject,
+  warnings: Warning[],
+): Pick<ImagePlan, 'options'> {
+  const taken: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(options)) {
+    if (isOpen || abilities.options?.includes(name)) taken[name] = value
+    else warnings.push(dropped(name, value, `${id} has no option '${name}'.`))
+  }
+  return Object.keys(taken).length === 0 ? {} : { options: taken }
 }
 
 function planPartials(

@@ -10,7 +10,7 @@ import { contract, resolve } from '../../support/contract.ts'
 import { selectStrictly } from '../../support/route.ts'
 
 type Options = Partial<
-  Omit<FullImageRequest, 'model' | 'models' | 'prompt' | 'texts' | 'n' | 'sources'>
+  Omit<FullImageRequest, 'model' | 'models' | 'prompt' | 'texts' | 'n' | 'sources' | 'options'>
 >
 
 const models: Model[] = readCatalogRows()

@@ -5666,6 +5666,11 @@ export type ImageAbilities = {
     partial_images?: boolean;
     input_fidelities?: Array<string>;
     /**
+     * Members of `image_config` that the model takes besides the sizes, formats and settings described here.
+     *
+     */
+    options?: Array<string>;
+    /**
      * Maximum length of a prompt. Some vendors ignore the rest, others refuse it.
      */
     prompt_characters_max?: number;
