@@ -24,6 +24,8 @@ export type VendorFacts = {
   /** Whether the vendor makes pictures in chats. */
   takesImageConfig: boolean
   takesCustomTools: boolean
+  /** Whether the vendor has no chats. */
+  onlyPictures: boolean
   /** The API of the gateway that the vendor has too. */
   nativeApi: 'messages' | 'responses' | undefined
 }

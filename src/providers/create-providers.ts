@@ -117,6 +117,7 @@ function build(config: EndpointConfig, context: BuildContext) {
     baseUrl,
     keys: context.keys[id] ?? [],
     keyHeader: vendor?.keyHeader,
+    keyScheme: vendor?.keyScheme,
     tokenScope: vendor?.tokenScope,
     badKeyMark: vendor?.badKeyMark,
     limits,
@@ -140,9 +141,10 @@ function build(config: EndpointConfig, context: BuildContext) {
     ...buildProvider(config, endpoint),
     hasSpareKey,
     server: serverOf(vendor?.traceName ?? id, baseUrl),
-    ...(vendor && {
-      listModels: modelLister(vendor, { dispatch, texts: context.texts }),
-    }),
+    ...(vendor !== undefined &&
+      vendor.listsModels !== false && {
+        listModels: modelLister(vendor, { dispatch, texts: context.texts }),
+      }),
   }
   return { provider, close }
 }

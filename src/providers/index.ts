@@ -58,6 +58,7 @@ function factsOf(vendor?: Vendor): VendorFacts {
     imageConfig,
     takesImageConfig: (dialect ?? plainDialect).takesImageConfig === true,
     takesCustomTools: dialect?.customTools === true,
+    onlyPictures: vendor?.onlyPictures === true,
     nativeApi,
   }
 }

@@ -23,12 +23,15 @@ export async function testKey(
 ): Promise<KeyTest> {
   const vendor = vendorOf(id)
   const connector = isGuarded === true ? guardedConnector : undefined
-  const pool = createDispatch(baseUrl, { connectTimeoutMs, connectionsMax: 1, connector })
+  // A proxy in place of the vendor has the path of the test too.
+  const tested = baseUrl === vendor?.baseUrl ? (vendor.modelsOrigin ?? baseUrl) : baseUrl
+  const pool = createDispatch(tested, { connectTimeoutMs, connectionsMax: 1, connector })
   const { dispatch } = createKeyRing({
     dispatch: pool.dispatch,
     credentials: credentialsOf({
       keys: key === undefined ? [] : [key],
       keyHeader: vendor?.keyHeader,
+      keyScheme: vendor?.keyScheme,
       tokenScope: vendor?.tokenScope,
       clock: Date.now,
       monotonic: () => performance.now(),
@@ -68,6 +71,7 @@ function result(id: string, status: number, body: Buffer): Omit<KeyTest, 'status
   const name = vendor?.name ?? id
   const found = (accepted: boolean, text: string) =>
     ({ object: 'provider_key_test', accepted, message: `${name} ${text}.` }) as const
+  if (status === 200 && vendor?.listsModels === false) return found(true, 'accepts the key')
   if (status === 200) {
     const count = (vendor?.modelNames ?? openAiNames)(parseJson(body) as object).length
     return found(true, `accepts the key and lists ${count} ${count === 1 ? 'model' : 'models'}`)

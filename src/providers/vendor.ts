@@ -17,12 +17,18 @@ export type Vendor = {
   baseUrl: string
   /** The header that carries the key; a bearer token when absent. */
   keyHeader?: string
+  /** The scheme of the key in the header `authorization`; `Bearer` when absent. */
+  keyScheme?: string
   /** The scope of the vendor's tokens: its key is the JSON file of a service account, which is exchanged for them. */
   tokenScope?: string
   /** Text in the body of a 400 that means that the key is invalid. */
   badKeyMark?: string
   /** The path of the model list, a free request that also shows whether the key is valid. */
   modelsPath: string
+  /** The vendor has no list of models: `modelsPath` is another free request that needs a key. */
+  listsModels?: false
+  /** The origin of `modelsPath`, if it differs from the origin of `baseUrl`. */
+  modelsOrigin?: string
   /** The path of the model list is below the origin of the base address. */
   modelsAtOrigin?: true
   modelsHeaders?: Readonly<Record<string, string>>
@@ -36,6 +42,8 @@ export type Vendor = {
   thoughtsShown?: 'asked' | 'never'
   /** Whether any model name is forwarded, since the catalog does not list its models. */
   anyModel?: true
+  /** Whether the vendor has no chats: its models without a description make pictures. */
+  onlyPictures?: true
   /** An API of the gateway that the vendor has too. */
   nativeApi?: NativeRequest['api']
   /** The vendor whose models it has: those of the same name have their abilities and prices. */

@@ -61,14 +61,16 @@ export function readChat(
 
 /**
  * The vendor for a request that needs its images API. For a model without a description `image_config` decides,
- * unless the vendor makes pictures in chats.
+ * unless the vendor makes pictures in chats, or has no chats.
  */
 function pictureVendorOf(
   { model, vendor }: FoundModel,
   { image_config: config }: ChatRequest,
 ): VendorFacts | undefined {
   if (model === undefined || makesImages(model)) return vendor
-  return model.undescribed && config !== undefined && !vendor.takesImageConfig ? vendor : undefined
+  if (!model.undescribed) return undefined
+  const isAsked = config !== undefined && !vendor.takesImageConfig
+  return isAsked || vendor.onlyPictures ? vendor : undefined
 }
 
 /** The inputs of `gateway.chat`. */

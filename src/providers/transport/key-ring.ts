@@ -12,8 +12,12 @@ export type Credential = {
 }
 
 /** The credential of an API key. */
-export function keyCredential(key: string, header: string | undefined): Credential {
-  const headers = header === undefined ? { authorization: `Bearer ${key}` } : { [header]: key }
+export function keyCredential(
+  key: string,
+  header: string | undefined,
+  scheme = 'Bearer',
+): Credential {
+  const headers = header === undefined ? { authorization: `${scheme} ${key}` } : { [header]: key }
   return { headers: () => headers }
 }
 

@@ -17,6 +17,7 @@ type VendorLine = {
   baseUrl: string
   keys: readonly string[]
   keyHeader: string | undefined
+  keyScheme: string | undefined
   /** The scope of the tokens of a service account, whose JSON is the key; absent for API keys. */
   tokenScope: string | undefined
   badKeyMark: string | undefined
@@ -89,7 +90,7 @@ export function createLines({ monotonic, clock, guardedConnector }: Options): Li
   }
 }
 
-type Keys = Pick<VendorLine, 'keys' | 'keyHeader' | 'tokenScope'> & {
+type Keys = Pick<VendorLine, 'keys' | 'keyHeader' | 'keyScheme' | 'tokenScope'> & {
   clock: () => number
   monotonic: () => number
   /** For connections to token endpoints. */
@@ -98,10 +99,10 @@ type Keys = Pick<VendorLine, 'keys' | 'keyHeader' | 'tokenScope'> & {
 }
 
 /** What signs with each key. */
-export function credentialsOf({ keys, keyHeader, tokenScope, clock, ...parts }: Keys) {
+export function credentialsOf({ keys, keyHeader, keyScheme, tokenScope, clock, ...parts }: Keys) {
   return keys.map((key) =>
     tokenScope === undefined
-      ? keyCredential(key, keyHeader)
+      ? keyCredential(key, keyHeader, keyScheme)
       : tokenCredential({ ...parts, request: accountTokens(key, tokenScope, clock) }),
   )
 }
