@@ -10,6 +10,10 @@ export type VendorTask = {
   upstreamModel: string
   /** The id that the vendor gave it. */
   id: string
+  /** The address of its state, if the vendor gave one. */
+  address?: string
+  /** The charge that the vendor reported when it began. */
+  costNanoUsd?: number
 }
 
 /** The tasks of a job, for vendors that make pictures as tasks. */

@@ -125,6 +125,7 @@ function build(config: EndpointConfig, context: BuildContext) {
   })
   const endpoint: Endpoint = {
     id,
+    baseUrl,
     dispatch,
     texts: context.texts,
     limits: upstreamLimits,

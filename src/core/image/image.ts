@@ -193,6 +193,8 @@ export type ImageCall = {
   count: number
   index: number
   turn: Turn
+  /** Whether the call may wait until the vendor has a free slot, since no other route is left. */
+  mayWait?: boolean
   /** Receives partial images, as many as planned; adapters of vendors without them ignore it. */
   onPartial?: ImageWatch['partial']
 }

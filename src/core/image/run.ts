@@ -44,6 +44,7 @@ type Options = {
   selection: Selection
   copies?: number | undefined
   watch: ImageWatch | undefined
+  lastRoute?: Route | undefined
 }
 /** The finished pictures of one upstream call, and the size of the first as the vendor made it. */
 type UsedPictures = {
@@ -62,14 +63,16 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
   const selection = selectionOfTasks(options.selection, call.context.tasks?.begun)
   const failures: ProviderFailure[] = []
   await reserveMemory({ ...options, selection })
-  for (const ofModel of selectionsByModel(selection)) {
+  const models = selectionsByModel(selection)
+  const lastRoute = models.at(-1)!.routes.at(-1)
+  for (const ofModel of models) {
     const [first] = ofModel.routes
     const planned = requestFor(options.request, options.planOf(first!))
     const fitting = { shrink: options.parts.shrinkPicture, memory: call.context.memory }
     try {
       const sources = await fitSources(planned.sources, first!.model, fitting)
       const request = { ...planned, sources }
-      return await runModel({ ...options, request, selection: ofModel })
+      return await runModel({ ...options, request, selection: ofModel, lastRoute })
     } catch (error) {
       const mayContinue = error instanceof ProviderFailure && error.mayTryNext
       const isSettled = options.watch?.hasDelivered?.() === true
@@ -175,7 +178,7 @@ type Part = Pick<ImageCall, 'count' | 'index' | 'turn'>
 
 /** Returns a function that makes and converts a part of the pictures at one route. */
 function makerOf(options: Options, concurrency: number) {
-  const { request, planOf, call, watch } = options
+  const { request, planOf, call, watch, lastRoute } = options
   const { allowRepeat } = call.context
   return async (route: Route, part: Part): Promise<UsedPictures> => {
     const plan = planOf(route)
@@ -184,7 +187,8 @@ function makerOf(options: Options, concurrency: number) {
       const onPartial: ImageCall['onPartial'] =
         watch?.partial &&
         ((partial) => watch.partial!({ ...requestedSettings(request, plan), ...partial }))
-      const imageCall = { request, plan, target: route, ...part, onPartial }
+      const mayWait = route === lastRoute
+      const imageCall = { request, plan, target: route, ...part, mayWait, onPartial }
       const result = await generate(adapterOf(route), imageCall, concurrency)
       const { width, height } = result.pictures[0]!
       made = { result, first: { width, height }, lostFor: undefined }

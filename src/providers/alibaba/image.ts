@@ -41,10 +41,10 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const viaTask = (call: ImageCall) =>
     runTask(endpoint, call, {
       create: begin(taskPath, wireTask(call)),
-      idIn: (bytes) => taskIdIn(bytes, texts),
+      begunIn: (bytes) => ({ id: taskIdIn(bytes, texts) }),
       statePath: (id) => `/api/v1/tasks/${id}`,
       resultIn: (bytes) => taskResultIn(bytes, { texts, count: call.count }),
-      cancelPath: (id) => `/api/v1/tasks/${id}/cancel`,
+      cancel: (id) => ({ method: 'POST', path: `/api/v1/tasks/${id}/cancel` }),
       failureReader: (head) => failureReader(head, complaintOf, kindOf, texts),
     })
   return {
@@ -52,7 +52,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
     generate: async (call) => {
       const { turn, count } = call
       if (turn.tasks !== undefined && call.target.model.row.makes_tasks === true)
-        return { pictures: await fetchEach(fetchPicture, await viaTask(call), turn) }
+        return viaTask(call)
       const request = requestTo(path, wireRequest(call))
       const addresses = await receive({ dispatch, request, bytesMax }, turn, (head) =>
         head.status === 200

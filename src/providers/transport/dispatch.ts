@@ -1,4 +1,4 @@
-import { Pool, type buildConnector, type Dispatcher } from 'undici'
+import { Agent, Pool, type buildConnector, type Dispatcher } from 'undici'
 import { unpackers } from '../../bytes/unpackers.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { productHeaders } from '../../core/product.ts'
@@ -7,10 +7,12 @@ import type { TraceHeaders } from '../../core/trace.ts'
 /** A body in one or several pieces, sent verbatim; it can be sent repeatedly. */
 export type UpstreamBody = string | readonly (string | Buffer)[]
 export type UpstreamRequest = {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT'
   path: string
   /** The path is below the origin of the base URL instead. */
   atOrigin?: boolean
+  /** Another host of the vendor, which gets the key; the path is below this origin. */
+  otherOrigin?: string
   headers: Record<string, string>
   body?: UpstreamBody
   limits: RequestLimits
@@ -52,25 +54,33 @@ type Options = {
 
 export type UpstreamPool = { dispatch: Dispatch; close: () => Promise<void> }
 
-/** Sends requests to the origin of `baseUrl` over a pool of persistent connections. */
+/** More than a vendor has regions. */
+const otherOriginsMax = 16
+
+/** Sends requests to the origin of `baseUrl`, or to another host of its vendor, over a pool of persistent connections. */
 export function createDispatch(
   baseUrl: string,
   { connectTimeoutMs, connectionsMax, connector }: Options,
 ): UpstreamPool {
   const { origin, pathname } = new URL(baseUrl)
   const prefix = pathname.replace(/\/+$/, '')
-  const pool = new Pool(origin, {
+  const options = {
     connections: connectionsMax,
     connect: connector ?? { timeout: connectTimeoutMs },
-  })
+  }
+  const pool = new Pool(origin, options)
+  let others: Agent | undefined
+  const poolOfOthers = () => (others ??= new Agent({ ...options, maxOrigins: otherOriginsMax }))
   const join = headersJoiner()
   const dispatch: Dispatch = (request, receiver) => {
-    const { method, path, atOrigin, body, limits } = request
+    const { method, path, atOrigin, otherOrigin, body, limits } = request
     const headers = join(request.headers, productHeaders)
-    pool.dispatch(
+    const to = otherOrigin === undefined ? pool : poolOfOthers()
+    to.dispatch(
       {
+        origin: otherOrigin ?? origin,
         method,
-        path: atOrigin ? path : prefix + path,
+        path: atOrigin || otherOrigin ? path : prefix + path,
         headers: typeof body === 'object' ? { ...headers, ...lengthOf(body) } : headers,
         // undici accepts any iterable of strings and buffers, which its types omit.
         body: (body ?? null) as string | null,
@@ -80,7 +90,12 @@ export function createDispatch(
       handlerFor(receiver),
     )
   }
-  return { dispatch, close: () => pool.destroy() }
+  return {
+    dispatch,
+    close: async () => {
+      await Promise.all([pool.destroy(), others?.destroy()])
+    },
+  }
 }
 
 type Headers = Record<string, string>

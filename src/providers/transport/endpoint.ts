@@ -10,6 +10,7 @@ export type FetchPicture = (address: string, turn: Turn) => Promise<Picture>
 /** The parts of a configured vendor or server that adapters need. */
 export type Endpoint = {
   id: string
+  baseUrl: string
   /** Sends requests with the key to paths below the vendor's base URL. */
   dispatch: Dispatch
   /** Cleans the vendor's texts before they reach a caller. */
@@ -43,8 +44,9 @@ export function below(endpoint: Endpoint, path: string): Endpoint {
   }
 }
 
-/** The functions of an endpoint without picture URLs in requests and answers. */
-export const noPictures: Pick<Endpoint, 'fetchPicture' | 'readSources'> = {
+/** The members of an endpoint without hosts, and without picture URLs in requests and answers. */
+export const noPictures: Pick<Endpoint, 'baseUrl' | 'fetchPicture' | 'readSources'> = {
+  baseUrl: 'https://none.invalid',
   fetchPicture: () => Promise.reject(new Error('This endpoint returns no picture URLs.')),
   readSources: () => Promise.reject(new Error('This endpoint returns no picture URLs.')),
 }

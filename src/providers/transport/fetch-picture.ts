@@ -3,7 +3,7 @@ import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import { afterSpending, ProviderFailure } from '../../core/failure.ts'
 import type { Picture } from '../../core/image/image.ts'
 import { readPicture } from '../../core/image/picture.ts'
-import { noUsage } from '../../core/money/price.ts'
+import { noUsage, type Usage } from '../../core/money/price.ts'
 import type { Turn } from '../../core/turn.ts'
 import type { Dispatch, RequestLimits } from './dispatch.ts'
 import type { FetchPicture } from './endpoint.ts'
@@ -22,11 +22,12 @@ export async function fetchEach(
   fetchPicture: FetchPicture,
   addresses: readonly string[],
   turn: Turn,
+  usage: Usage = noUsage,
 ): Promise<Picture[]> {
   try {
     return await Promise.all(addresses.map((one) => fetchPicture(one, turn)))
   } catch (error) {
-    throw afterSpending(error, { ...noUsage, images: addresses.length })
+    throw afterSpending(error, { ...usage, images: addresses.length })
   }
 }
 

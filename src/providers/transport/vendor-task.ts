@@ -1,27 +1,40 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ProviderFailure } from '../../core/failure.ts'
-import type { ImageCall } from '../../core/image/image.ts'
+import type { ImageCall, ImageResult } from '../../core/image/image.ts'
+import { noUsage } from '../../core/money/price.ts'
 import { GatewayStopped } from '../../core/resilience/deadline.ts'
-import type { Turn } from '../../core/turn.ts'
+import { pause } from '../../core/resilience/failover.ts'
+import type { Turn, VendorTask } from '../../core/turn.ts'
 import { readFailure } from './answer-failure.ts'
 import type { UpstreamRequest } from './dispatch.ts'
 import type { Endpoint } from './endpoint.ts'
+import { fetchEach } from './fetch-picture.ts'
 import { receive, wholeReader, type PieceReader, type UpstreamHead } from './upstream.ts'
 
-/** A vendor's protocol of tasks. All addresses are paths of the endpoint, so no other host gets its key. */
-export type TaskProtocol<T> = {
+/** A task, as the answer to the request that began it describes it. */
+export type BegunTask = Pick<VendorTask, 'id' | 'address' | 'costNanoUsd'>
+
+/** A vendor's protocol of tasks. Paths are those of the endpoint. */
+export type TaskProtocol = {
   /** The request that begins a task. */
   create: UpstreamRequest
-  /** The id in the answer to it. Throws a ProviderFailure if the vendor refused the request. */
-  idIn(bytes: Buffer): string
+  /** The task in the answer to it. Throws a ProviderFailure if the vendor refused the request. */
+  begunIn(bytes: Buffer): BegunTask
   /** The path of the state of a task. */
   statePath(id: string): string
-  /** The result in the state of a task; undefined while it is made. Throws a ProviderFailure if it failed. */
-  resultIn(bytes: Buffer): T | undefined
-  /** The path that cancels a task; absent if the vendor cannot. */
-  cancelPath?(id: string): string
-  /** Reads an answer with another status than 200. */
+  /** The domain of the vendor's hosts, if its answers contain addresses of states: no other host gets its key. */
+  domain?: string
+  /** The addresses of the pictures; undefined while they are made. Throws a ProviderFailure if the task failed. */
+  resultIn(bytes: Buffer): readonly string[] | undefined
+  /** For a result that is not in the state: its path, and whether the state says that it exists. */
+  result?: { path(id: string): string; isMade(bytes: Buffer): boolean }
+  /** The request that cancels a task; absent if the vendor cannot. */
+  cancel?(id: string): Pick<UpstreamRequest, 'method' | 'path'>
+  /** Reads an answer with another status than 200 or 202. */
   failureReader(head: UpstreamHead): PieceReader<never>
+  /** The number of polls in the usual interval between two polls; 1 when absent. */
+  pollsPerInterval?: number
+  /** A 429 to `create` means that too many tasks run: the call waits until one has ended. */
+  waitsForSlot?: true
 }
 
 /** Ids become a part of the path. */
@@ -33,50 +46,104 @@ const troublesMax = 20
 /** A new task may be unknown for a moment. Several keys take turns, and may belong to different accounts. */
 const missesMax = 8
 const cancelTimeoutMs = 5000
+/** The longest wait for a slot: a picture takes about this long. */
+const slotWaitMaxMs = 4000
 
 /**
- * Makes pictures as a task: stores its id, then polls it until it has ended or the signal aborts. A task that an
- * earlier process began is only polled. Throws a ProviderFailure.
+ * Makes pictures as a task: polls it until it has ended or the signal aborts, then downloads the pictures without the
+ * key. The id of a task of a job is stored; a task that an earlier process began is only polled. Throws a
+ * ProviderFailure.
  */
-export async function runTask<T>(
+export async function runTask(
   endpoint: Endpoint,
-  { turn, target, index }: Pick<ImageCall, 'turn' | 'target' | 'index'>,
-  protocol: TaskProtocol<T>,
-): Promise<T> {
-  // Adapters call this function only for a turn with tasks.
-  const tasks = turn.tasks!
-  const begun = tasks.begun?.find((task) => task.index === index)
-  if (begun !== undefined) return poll(endpoint, turn, protocol, begun.id)
-  if (tasks.begun !== undefined) throw unknownEnd('The gateway was stopped before this task began.')
-  const id = await ask(endpoint, turn, protocol, protocol.create, protocol.idIn)
-  if (!idForm.test(id)) throw unknownEnd('The task of the provider has an invalid id.')
-  const { provider, model, upstreamModel } = target
-  await tasks.add({ index, provider: provider.id, modelId: model.row.id, upstreamModel, id })
-  return poll(endpoint, turn, protocol, id)
+  call: ImageCall,
+  protocol: TaskProtocol,
+): Promise<ImageResult> {
+  const { turn } = call
+  const task = await beginTask(endpoint, call, protocol)
+  const addresses = await poll(endpoint, turn, protocol, task)
+  const { costNanoUsd } = task
+  if (costNanoUsd === undefined)
+    return { pictures: await fetchEach(endpoint.fetchPicture, addresses, turn) }
+  const usage = { ...noUsage, reportedNanoUsd: costNanoUsd }
+  return { pictures: await fetchEach(endpoint.fetchPicture, addresses, turn, usage), usage }
 }
 
-async function poll<T>(
+/**
+ * Repeats `begin` while the vendor answers that too many pictures are being made, until the deadline of the call. A call
+ * that another route may answer does not wait. Throws a ProviderFailure: at the deadline, that of the last answer.
+ */
+export async function whenFree<T>(
+  { turn: { signal }, mayWait }: Pick<ImageCall, 'turn' | 'mayWait'>,
+  firstWaitMs: number,
+  begin: () => Promise<T>,
+): Promise<T> {
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, slotWaitMaxMs)) {
+    try {
+      return await begin()
+    } catch (error) {
+      const failure = readFailure(error)
+      if (failure.kind !== 'rate_limited' || mayWait !== true) throw failure
+      await pause(Math.max(waitMs, 1000 * (failure.retryAfterSeconds ?? 0)), signal)
+      if (!signal.aborted) continue
+      const reason = readFailure(signal.reason)
+      throw reason.kind === 'timeout' ? failure : reason
+    }
+  }
+}
+
+async function beginTask(
+  endpoint: Endpoint,
+  call: ImageCall,
+  protocol: TaskProtocol,
+): Promise<BegunTask> {
+  const { turn, target, index } = call
+  const { tasks } = turn
+  const begun = tasks?.begun?.find((task) => task.index === index)
+  if (begun !== undefined) return begun
+  if (tasks?.begun !== undefined)
+    throw unknownEnd('The gateway was stopped before this task began.')
+  const begin = () => ask(endpoint, turn, protocol, protocol.create, protocol.begunIn)
+  const pollMs = pollMsOf(endpoint, protocol)
+  const task = await (protocol.waitsForSlot ? whenFree(call, pollMs, begin) : begin())
+  if (!idForm.test(task.id)) throw unknownEnd('The task of the provider has an invalid id.')
+  const { provider, model, upstreamModel } = target
+  await tasks?.add({ index, provider: provider.id, modelId: model.row.id, upstreamModel, ...task })
+  return task
+}
+
+async function poll(
   endpoint: Endpoint,
   turn: Turn,
-  protocol: TaskProtocol<T>,
-  id: string,
-): Promise<T> {
+  protocol: TaskProtocol,
+  task: BegunTask,
+): Promise<readonly string[]> {
   const { signal } = turn
-  const { taskPollMs } = endpoint.limits
-  const request = requestOf(endpoint, 'GET', protocol.statePath(id))
-  const state = () => ask(endpoint, turn, protocol, request, (bytes) => stateIn(bytes, protocol))
+  const { resultIn, result: elsewhere } = protocol
+  const pollMs = pollMsOf(endpoint, protocol)
+  let request = stateRequest(endpoint, protocol, task)
+  let readsResult = elsewhere === undefined
+  const madeIn = (bytes: Buffer) => (elsewhere!.isMade(bytes) ? [] : undefined)
+  const state = () =>
+    ask(endpoint, turn, protocol, request, (bytes) =>
+      stateIn(bytes, readsResult ? resultIn : madeIn),
+    )
   let troubles = 0
-  let waitMs = taskPollMs
+  let waitMs = pollMs
   for (let polls = 1; ; polls++) {
-    await sleep(waitMs, undefined, { signal }).catch(() => undefined)
+    await pause(waitMs, signal)
     const polled = signal.aborted ? undefined : await state().catch(troubleOf)
-    if (signal.aborted) throw await leave(endpoint, turn, protocol, id)
+    if (signal.aborted) throw await leave(endpoint, turn, protocol, task.id)
     const { trouble, failure, result } = polled!
     if (failure !== undefined) throw failure
-    if (result !== undefined) return result
-    waitMs = polls < quickPolls ? taskPollMs : 2 * taskPollMs
+    if (result !== undefined && readsResult) return result
+    waitMs = polls < quickPolls ? pollMs : 2 * pollMs
     if (trouble === undefined) {
       troubles = 0
+      if (result === undefined) continue
+      readsResult = true
+      request = requestOf(endpoint, { method: 'GET', path: elsewhere!.path(task.id) })
+      waitMs = 0
       continue
     }
     const mostTroubles = trouble.kind === 'not_found' ? missesMax : troublesMax
@@ -85,16 +152,42 @@ async function poll<T>(
   }
 }
 
+function pollMsOf({ limits }: Endpoint, { pollsPerInterval = 1 }: TaskProtocol): number {
+  return limits.taskPollMs / pollsPerInterval
+}
+
+/**
+ * The request for the state of a task. An address must belong to the vendor, since the request has its key. A proxy that
+ * the operator configured is asked by the id: its key is not for the vendor's hosts.
+ */
+function stateRequest(
+  endpoint: Endpoint,
+  { domain = '', statePath }: TaskProtocol,
+  { id, address }: BegunTask,
+): UpstreamRequest {
+  const byId = requestOf(endpoint, { method: 'GET', path: statePath(id) })
+  if (address === undefined) return byId
+  const own = new URL(endpoint.baseUrl)
+  const url = URL.parse(address)
+  const isVendors = (at: URL) => at.hostname === domain || at.hostname.endsWith(`.${domain}`)
+  const isOwn = url?.origin === own.origin
+  if (url === null || !(isOwn || (isVendors(url) && url.protocol === 'https:' && url.port === '')))
+    throw unknownEnd('The provider returned an address of its task outside of its domain.')
+  if (!isOwn && !isVendors(own)) return byId
+  const path = url.pathname + url.search
+  return { ...byId, path, ...(isOwn ? { atOrigin: true } : { otherOrigin: url.origin }) }
+}
+
 /** The state of a task: a failure of the poll (`trouble`) is no failure of the task. */
-type State<T> = {
-  result?: T | undefined
+type State = {
+  result?: readonly string[] | undefined
   failure?: ProviderFailure
   trouble?: ProviderFailure
 }
 
-function stateIn<T>(bytes: Buffer, { resultIn }: TaskProtocol<T>): State<T> {
+function stateIn(bytes: Buffer, read: TaskProtocol['resultIn']): State {
   try {
-    return { result: resultIn(bytes) }
+    return { result: read(bytes) }
   } catch (error) {
     const failure = readFailure(error)
     const isOfTask = failure.kind !== 'malformed' && failure.kind !== 'not_found'
@@ -110,20 +203,20 @@ function troubleOf(error: unknown): { trouble: ProviderFailure; failure?: never;
  * The failure of a task whose signal has aborted. A cancelled one is cancelled at the vendor, if that is possible; when
  * the gateway stops, another process finishes it.
  */
-async function leave<T>(
+async function leave(
   endpoint: Endpoint,
   turn: Turn,
-  protocol: TaskProtocol<T>,
+  protocol: TaskProtocol,
   id: string,
 ): Promise<ProviderFailure> {
   const reason = readFailure(turn.signal.reason)
-  const path = protocol.cancelPath?.(id)
+  const cancel = protocol.cancel?.(id)
   const isCancelled = reason.kind === 'cancelled' && !(reason instanceof GatewayStopped)
-  if (path === undefined || !isCancelled) return reason.afterSending()
+  if (cancel === undefined || !isCancelled) return reason.afterSending()
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(reason), cancelTimeoutMs)
   const ownTurn = { ...turn, signal: late.signal }
-  const request = requestOf(endpoint, 'POST', path)
+  const request = requestOf(endpoint, cancel)
   // A task that was cancelled before it ran is not charged.
   return ask(endpoint, ownTurn, protocol, request, () => reason)
     .catch(() => reason.afterSending())
@@ -134,18 +227,21 @@ function unknownEnd(text: string, cause?: ProviderFailure): ProviderFailure {
   return new ProviderFailure('unreachable', text, { wasSent: true, cause })
 }
 
-function requestOf({ limits }: Endpoint, method: 'GET' | 'POST', path: string): UpstreamRequest {
-  return { method, path, headers: {}, limits }
+function requestOf(
+  { limits }: Endpoint,
+  to: Pick<UpstreamRequest, 'method' | 'path'>,
+): UpstreamRequest {
+  return { ...to, headers: {}, limits }
 }
 
 function ask<T>(
   { dispatch, limits }: Endpoint,
   turn: Turn,
-  { failureReader }: Pick<TaskProtocol<unknown>, 'failureReader'>,
+  { failureReader }: Pick<TaskProtocol, 'failureReader'>,
   request: UpstreamRequest,
   read: (bytes: Buffer) => T,
 ): Promise<T> {
   return receive({ dispatch, request, bytesMax: limits.jsonBytesMax }, turn, (head) =>
-    head.status === 200 ? wholeReader(read) : failureReader(head),
+    head.status === 200 || head.status === 202 ? wholeReader(read) : failureReader(head),
   )
 }

@@ -28,7 +28,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const viaTask = (call: ImageCall) =>
     runTask(endpoint, call, {
       create: requestTo('/async/images/generations', wireRequest(call)),
-      idIn: (bytes) => taskIdIn(bytes, texts),
+      begunIn: (bytes) => ({ id: taskIdIn(bytes, texts) }),
       statePath: (id) => `/async-result/${id}`,
       resultIn: (bytes) => taskResultIn(bytes, texts),
       failureReader: (head) => failureReader(head, complaintOf, kindOf, texts),
@@ -37,7 +37,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
     picturesPerCall: () => 1,
     generate: async (call) => {
       if (call.turn.tasks !== undefined && call.target.model.row.makes_tasks === true)
-        return { pictures: await fetchEach(fetchPicture, [await viaTask(call)], call.turn) }
+        return viaTask(call)
       const request = requestTo('/images/generations', wireRequest(call))
       const address = await receive({ dispatch, request, bytesMax }, call.turn, (head) =>
         head.status === 200
@@ -71,7 +71,7 @@ function taskIdIn(bytes: Buffer, texts: VendorTexts): string {
 }
 
 /** The address of the picture; undefined until the task has ended. */
-function taskResultIn(bytes: Buffer, texts: VendorTexts): string | undefined {
+function taskResultIn(bytes: Buffer, texts: VendorTexts): string[] | undefined {
   const body = parseJson(bytes) as WireAnswer
   const { task_status: status, image_result: result } = body
   if (status === 'PROCESSING') return undefined
@@ -79,7 +79,7 @@ function taskResultIn(bytes: Buffer, texts: VendorTexts): string | undefined {
     throw new ProviderFailure('overloaded', 'The provider failed to make the picture.', {
       status: 500,
     })
-  return addressIn(result, body, texts)
+  return [addressIn(result, body, texts)]
 }
 
 /** The address of the first picture. Throws the ProviderFailure that the answer reports. */
