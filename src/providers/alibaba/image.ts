@@ -10,7 +10,7 @@ import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
-import { runTask } from '../transport/vendor-task.ts'
+import { runTask, type TaskResult } from '../transport/vendor-task.ts'
 import { membersOf, textIn } from '../../core/any-json.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
 import { countIn } from '../wire/token-count.ts'
@@ -98,16 +98,17 @@ function taskIdIn(bytes: Buffer, texts: VendorTexts): string {
   throw complaintIn(body, texts)
 }
 
-/** The addresses of the pictures; undefined until the task has ended. */
+/** The pictures; undefined until the task has ended. */
 function taskResultIn(
   bytes: Buffer,
   { texts, count }: { texts: VendorTexts; count: number },
-): string[] | undefined {
+): TaskResult | undefined {
   const { output = {} } = parseJson(bytes) as WireAnswer
   const { task_status: status, results = [] } = output
   if (status === 'PENDING' || status === 'RUNNING' || status === 'SUSPENDED') return undefined
   const addresses = results.flatMap(({ url }) => url ?? [])
-  if (status === 'SUCCEEDED' && addresses.length >= count) return addresses.slice(0, count)
+  if (status === 'SUCCEEDED' && addresses.length >= count)
+    return { addresses: addresses.slice(0, count) }
   // A batch may have failed in part; the pictures that it made are charged.
   const failed = results.find(({ code }) => code !== undefined) ?? output
   if (status === 'UNKNOWN') throw new ProviderFailure('not_found', 'The task is unknown.')

@@ -13,6 +13,9 @@ import { receive, wholeReader, type PieceReader, type UpstreamHead } from './ups
 /** A task, as the answer to the request that began it describes it. */
 export type BegunTask = Pick<VendorTask, 'id' | 'address' | 'costNanoUsd'>
 
+/** The pictures of a task that has ended, and the charge if the vendor reports it only then. */
+export type TaskResult = { addresses: readonly string[]; costNanoUsd?: number | undefined }
+
 /** A vendor's protocol of tasks. Paths are those of the endpoint. */
 export type TaskProtocol = {
   /** The request that begins a task. */
@@ -23,9 +26,12 @@ export type TaskProtocol = {
   statePath(id: string): string
   /** The domain of the vendor's hosts, if its answers contain addresses of states: no other host gets its key. */
   domain?: string
-  /** The addresses of the pictures; undefined while they are made. Throws a ProviderFailure if the task failed. */
-  resultIn(bytes: Buffer): readonly string[] | undefined
-  /** For a result that is not in the state: its path, and whether the state says that it exists. */
+  /** The result in the state; undefined while the pictures are made. Throws a ProviderFailure if the task failed. */
+  resultIn(bytes: Buffer, head: UpstreamHead): TaskResult | undefined
+  /**
+   * For a result that is not in the state: its path, and whether the state says that it exists. A refusal of the
+   * request at this path is the failure of the task.
+   */
   result?: { path(id: string): string; isMade(bytes: Buffer): boolean }
   /** The request that cancels a task; absent if the vendor cannot. */
   cancel?(id: string): Pick<UpstreamRequest, 'method' | 'path'>
@@ -61,8 +67,7 @@ export async function runTask(
 ): Promise<ImageResult> {
   const { turn } = call
   const task = await beginTask(endpoint, call, protocol)
-  const addresses = await poll(endpoint, turn, protocol, task)
-  const { costNanoUsd } = task
+  const { addresses, costNanoUsd = task.costNanoUsd } = await poll(endpoint, turn, protocol, task)
   if (costNanoUsd === undefined)
     return { pictures: await fetchEach(endpoint.fetchPicture, addresses, turn) }
   const usage = { ...noUsage, reportedNanoUsd: costNanoUsd }
@@ -117,16 +122,16 @@ async function poll(
   turn: Turn,
   protocol: TaskProtocol,
   task: BegunTask,
-): Promise<readonly string[]> {
+): Promise<TaskResult> {
   const { signal } = turn
   const { resultIn, result: elsewhere } = protocol
   const pollMs = pollMsOf(endpoint, protocol)
   let request = stateRequest(endpoint, protocol, task)
   let readsResult = elsewhere === undefined
-  const madeIn = (bytes: Buffer) => (elsewhere!.isMade(bytes) ? [] : undefined)
+  const madeIn = (bytes: Buffer) => (elsewhere!.isMade(bytes) ? noAddresses : undefined)
   const state = () =>
-    ask(endpoint, turn, protocol, request, (bytes) =>
-      stateIn(bytes, readsResult ? resultIn : madeIn),
+    ask(endpoint, turn, protocol, request, (bytes, head) =>
+      stateIn(() => (readsResult ? resultIn(bytes, head) : madeIn(bytes))),
     )
   let troubles = 0
   let waitMs = pollMs
@@ -136,6 +141,7 @@ async function poll(
     if (signal.aborted) throw await leave(endpoint, turn, protocol, task.id)
     const { trouble, failure, result } = polled!
     if (failure !== undefined) throw failure
+    if (readsResult && elsewhere !== undefined && trouble?.isCallersFault) throw trouble
     if (result !== undefined && readsResult) return result
     waitMs = polls < quickPolls ? pollMs : 2 * pollMs
     if (trouble === undefined) {
@@ -180,14 +186,16 @@ function stateRequest(
 
 /** The state of a task: a failure of the poll (`trouble`) is no failure of the task. */
 type State = {
-  result?: readonly string[] | undefined
+  result?: TaskResult | undefined
   failure?: ProviderFailure
   trouble?: ProviderFailure
 }
 
-function stateIn(bytes: Buffer, read: TaskProtocol['resultIn']): State {
+const noAddresses: TaskResult = { addresses: [] }
+
+function stateIn(read: () => TaskResult | undefined): State {
   try {
-    return { result: read(bytes) }
+    return { result: read() }
   } catch (error) {
     const failure = readFailure(error)
     const isOfTask = failure.kind !== 'malformed' && failure.kind !== 'not_found'
@@ -239,9 +247,11 @@ function ask<T>(
   turn: Turn,
   { failureReader }: Pick<TaskProtocol, 'failureReader'>,
   request: UpstreamRequest,
-  read: (bytes: Buffer) => T,
+  read: (bytes: Buffer, head: UpstreamHead) => T,
 ): Promise<T> {
   return receive({ dispatch, request, bytesMax: limits.jsonBytesMax }, turn, (head) =>
-    head.status === 200 || head.status === 202 ? wholeReader(read) : failureReader(head),
+    head.status === 200 || head.status === 202
+      ? wholeReader((bytes) => read(bytes, head))
+      : failureReader(head),
   )
 }

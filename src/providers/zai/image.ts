@@ -9,7 +9,7 @@ import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
-import { runTask } from '../transport/vendor-task.ts'
+import { runTask, type TaskResult } from '../transport/vendor-task.ts'
 
 type WireAnswer = {
   id?: string
@@ -70,8 +70,8 @@ function taskIdIn(bytes: Buffer, texts: VendorTexts): string {
   return body.id ?? addressIn(undefined, body, texts)
 }
 
-/** The address of the picture; undefined until the task has ended. */
-function taskResultIn(bytes: Buffer, texts: VendorTexts): string[] | undefined {
+/** The picture; undefined until the task has ended. */
+function taskResultIn(bytes: Buffer, texts: VendorTexts): TaskResult | undefined {
   const body = parseJson(bytes) as WireAnswer
   const { task_status: status, image_result: result } = body
   if (status === 'PROCESSING') return undefined
@@ -79,7 +79,7 @@ function taskResultIn(bytes: Buffer, texts: VendorTexts): string[] | undefined {
     throw new ProviderFailure('overloaded', 'The provider failed to make the picture.', {
       status: 500,
     })
-  return [addressIn(result, body, texts)]
+  return { addresses: [addressIn(result, body, texts)] }
 }
 
 /** The address of the first picture. Throws the ProviderFailure that the answer reports. */
