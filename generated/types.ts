@@ -147,7 +147,7 @@ export interface paths {
          * Watch an image job
          * @description Streams the images of a job when they are made, with the events of a streamed request. Each event has an
          *     id; a client that was disconnected sends the last one as `Last-Event-ID`, and receives the events
-         *     after it. A job that fails ends the stream with `event: error`.
+         *     after it, or 204 if the job has ended and no event is left. A job that fails ends the stream with `event: error`.
          */
         get: operations["streamImageJob"];
         put?: never;
@@ -9520,6 +9520,14 @@ export interface operations {
                      */
                     "text/event-stream": string;
                 };
+            };
+            /** @description The job has ended, and `Last-Event-ID` is the id of its last event. A browser's `EventSource` does not reconnect. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];

@@ -148,6 +148,14 @@ describe('every operation of the contract', () => {
     }
   })
 
+  it('answers 204 to a client that has seen all events of an image job', async () => {
+    const row = operation('streamImageJob')
+    const prepared = await prepare(gateway, row)
+    await ask(gateway, row, {}, { prepared })
+    const headers = { 'last-event-id': `${prepared.path!['job_id']}.c0` }
+    expectPromised(row, await ask(gateway, row, {}, { prepared, headers }), 204)
+  })
+
   it('answers parts and states of a picture, and refuses a link that was changed', async () => {
     const row = operation('retrieveImageFile')
     const prepared = await prepare(gateway, row)

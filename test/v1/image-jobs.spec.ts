@@ -134,6 +134,8 @@ describe('image jobs', () => {
     open()
     const failed = await (await watching).text()
     expect(failed).to.include('event: error').and.include('"type":"error"')
+    expect(failed).to.include(`id: ${id}.end\n`)
+    expect(await (await events(id, { 'last-event-id': `${id}.c0` })).text()).to.equal(failed)
     const job = await startJob(gateway, { ...seedream, n: 3 })
     const whole = await (await events(job.id)).text()
     const ids = [...whole.matchAll(/^id: (.*)$/gm)].map(([, found]) => found!)
@@ -144,8 +146,12 @@ describe('image jobs', () => {
     expect(data.map((one) => (one as { image_index: number }).image_index)).to.deep.equal([0, 1, 2])
     const again = await (await events(job.id, { 'last-event-id': ids[1]! })).text()
     expect(again).to.equal(whole.slice(whole.indexOf(`id: ${ids[2]}`)))
-    expect(await (await events(job.id, { 'last-event-id': ids[2]! })).text()).to.equal('')
-    for (const other of [`${id}.c0`, '7', 'imgjob_x.c0', `${job.id}.c0; x`]) {
+    // Else an `EventSource` would reconnect for as long as its page is open.
+    for (const last of [ids[2]!, `${id}.end`]) {
+      const none = await events(last.split('.')[0]!, { 'last-event-id': last })
+      expect(none.status).to.equal(204)
+    }
+    for (const other of [`${id}.c0`, `${job.id}.c0.c1`, '7', 'imgjob_x.c0', `${job.id}.c0; x`]) {
       const refused = { status: 400, code: 'invalid_value', param: 'last-event-id' }
       await expectError(await events(job.id, { 'last-event-id': other }), refused)
     }

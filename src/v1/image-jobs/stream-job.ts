@@ -15,6 +15,9 @@ export function streamImageJob(options: JobParts): Operation<'streamImageJob'> {
     const { signal } = ending
     let job = await foundJob(imageJobs, caller, id)
     let next = nextAfter(request.headers['last-event-id'], id)
+    // Browsers reconnect to a stream that has ended, until they get this status.
+    if (hasEnded(job) && next >= (job.content.result?.data.length ?? Infinity))
+      return { status: 204 }
     const watching = hasEnded(job) ? undefined : jobWatch.ended(job, signal)
     return {
       status: 200,
@@ -34,18 +37,24 @@ export function streamImageJob(options: JobParts): Operation<'streamImageJob'> {
           return undefined
         } catch (thrown) {
           if (!(thrown instanceof GatewayError)) throw thrown
-          return imageErrorEvent(job.content.error ?? errorBody(thrown, requestId).error)
+          const event = imageErrorEvent(job.content.error ?? errorBody(thrown, requestId).error)
+          const isEnd = hasEnded(job) && job.status !== 'completed'
+          return isEnd ? joinPieces([Buffer.from(`id: ${id}.${endPlace}\n`), event]) : event
         }
       },
     }
   }
 }
 
-/** The place of the first picture after an event. Throws `invalid_value` for an id that is none of this job. */
+/** The place of the event that reports the end of a job without pictures. */
+const endPlace = 'end'
+
+/** The place of the first picture after an event, after the end Infinity. Throws `invalid_value` for an id that is none of this job. */
 function nextAfter(eventId: string | string[] | undefined, id: string): number {
   if (eventId === undefined || eventId === '') return 0
-  const [, of, place] = /^(imgjob_[0-9a-f]{32})\.c(\d{1,2})$/.exec(String(eventId)) ?? []
-  if (of === id) return Number(place) + 1
+  const place = String(eventId).startsWith(`${id}.`) ? String(eventId).slice(id.length + 1) : ''
+  if (place === endPlace) return Infinity
+  if (/^c\d{1,2}$/.test(place)) return Number(place.slice(1)) + 1
   const text =
     "The header 'Last-Event-ID' is not the id of an event of this job. Send it as it was received, or leave it out for all events."
   throw new GatewayError('invalid_value', text, { param: 'last-event-id' })

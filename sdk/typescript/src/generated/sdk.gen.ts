@@ -122,7 +122,7 @@ export const cancelImageJob = <ThrowOnError extends boolean = false>(options: Op
  *
  * Streams the images of a job when they are made, with the events of a streamed request. Each event has an
  * id; a client that was disconnected sends the last one as `Last-Event-ID`, and receives the events
- * after it. A job that fails ends the stream with `event: error`.
+ * after it, or 204 if the job has ended and no event is left. A job that fails ends the stream with `event: error`.
  *
  */
 export const streamImageJob = <ThrowOnError extends boolean = false>(options: Options<StreamImageJobData, ThrowOnError, StreamImageJobResponse>): Promise<ServerSentEventsResult<StreamImageJobResponses>> => (options.client ?? client).sse.get<StreamImageJobResponses, StreamImageJobErrors, ThrowOnError>({

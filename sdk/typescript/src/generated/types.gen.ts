@@ -6983,6 +6983,10 @@ export type StreamImageJobResponses = {
      * The events.
      */
     200: string;
+    /**
+     * The job has ended, and `Last-Event-ID` is the id of its last event. A browser's `EventSource` does not reconnect.
+     */
+    204: void;
 };
 
 export type StreamImageJobResponse = StreamImageJobResponses[keyof StreamImageJobResponses];
