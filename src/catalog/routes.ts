@@ -1,7 +1,14 @@
 import type { Caller, Mode } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { AmbiguousModel, ModelNotFound } from '../core/words/model-not-found.ts'
-import type { Catalog, FindModel, FoundModel, Model, VendorFacts } from '../core/model.ts'
+import {
+  makesImages,
+  type Catalog,
+  type FindModel,
+  type FoundModel,
+  type Model,
+  type VendorFacts,
+} from '../core/model.ts'
 import type { FoundRoutes, Provider, Route, RouteTable, Ways } from '../core/route.ts'
 import { deactivated } from './catalog.ts'
 import { nearModel, successorOf } from './names.ts'
@@ -43,18 +50,7 @@ export function createRouteTable(options: Options): RouteTable & Ways {
     keyModels.mayUse(model, caller) && routesOf(model, caller).length > 0
 
   const find = createFind(options)
-  const findRoutes = (models: readonly FoundModel[], caller: Caller): FoundRoutes => {
-    const [first, ...others] = models
-    const { model, warnings } = known(first!)
-    const found = others.map((one, index) => placed(index, () => known(one).model))
-    keyModels.check(model, caller)
-    found.forEach((one, index) => placed(index, () => keyModels.check(one, caller)))
-    const own = routesOf(model, caller)
-    const routes =
-      found.length === 0 ? own : [...own, ...found.flatMap((one) => routesOf(one, caller))]
-    if (routes.length === 0) throw notConfigured(model, targets(model), options.settingFor)
-    return { routes, warnings }
-  }
+  const findRoutes = createFindRoutes(options, { targets, keyModels, routesOf })
   const suggest = (error: unknown, caller: Caller): unknown => {
     if (error instanceof AmbiguousModel) return narrowed(error, (one) => usable(one, caller))
     if (!(error instanceof ModelNotFound)) return error
@@ -91,6 +87,40 @@ export function createRouteTable(options: Options): RouteTable & Ways {
         const isConfigured = providers.has(id)
         return { model, provider: { id }, upstreamModel, isConfigured }
       }),
+  }
+}
+
+type FindingParts = {
+  targets: ReturnType<typeof createTargets>
+  keyModels: ReturnType<typeof createKeyModels>
+  routesOf: ReturnType<typeof createRoutesOf>
+}
+
+/** Finds the routes of models; those of a deprecated image model are followed by those of its successor. */
+function createFindRoutes(
+  { catalog, settingFor }: Pick<Options, 'catalog' | 'settingFor'>,
+  { targets, keyModels, routesOf }: FindingParts,
+) {
+  const successorRoutes = (model: Model, caller: Caller): Route[] => {
+    const { successor } = model.row
+    if (successor === undefined || !makesImages(model)) return []
+    const isOld = catalog.describe(model).row.status === 'deprecated'
+    const next = isOld ? catalog.get(successor) : undefined
+    if (next === undefined || !keyModels.mayUse(next, caller)) return []
+    return routesOf(next, caller).map((route) => ({ ...route, replaces: model }))
+  }
+  return (models: readonly FoundModel[], caller: Caller): FoundRoutes => {
+    const [first, ...others] = models
+    const { model, warnings } = known(first!)
+    const found = others.map((one, index) => placed(index, () => known(one).model))
+    keyModels.check(model, caller)
+    found.forEach((one, index) => placed(index, () => keyModels.check(one, caller)))
+    const own = routesOf(model, caller)
+    const routes =
+      found.length === 0 ? own : [...own, ...found.flatMap((one) => routesOf(one, caller))]
+    if (routes.length === 0) throw notConfigured(model, targets(model), settingFor)
+    const more = found.length === 0 ? successorRoutes(model, caller) : []
+    return { routes: more.length === 0 ? routes : [...routes, ...more], warnings }
   }
 }
 

@@ -27,7 +27,16 @@ export type Provider = {
 }
 
 /** A model at a provider. */
-export type Route = Target & { provider: Provider }
+export type Route = Target & {
+  provider: Provider
+  /** The deprecated model that the route's model replaces if its vendor no longer has it. */
+  replaces?: Model | undefined
+}
+
+/** Whether the route is one to the successor of the requested model. */
+export function isSuccessor({ replaces }: Route): boolean {
+  return replaces !== undefined
+}
 
 /** The routes of a call, and warnings about the requested models. */
 export type FoundRoutes = { routes: readonly Route[]; warnings: readonly Warning[] }
@@ -97,8 +106,16 @@ export function selectRoutes(options: SelectionOptions) {
   /** The caller's error when no route is left: a 400 that names each problem. */
   const refusal = () => refusalOf(problems)
   const routes = options.routes.filter((route) => admits(route, check(route)))
-  if (isRefused || routes.length === 0) throw refusal()
+  if (isRefused || routes.every(isSuccessor)) throw refusal()
   return { routes, routesMax: fallback ? Infinity : 1, admits, refusal }
+}
+
+/** Groups the routes by model, in the order of the first route of each; a successor is last. */
+export function selectionsByModel(selection: Selection): Selection[] {
+  const routes = Map.groupBy(selection.routes.slice(0, selection.routesMax), (one) => one.model)
+  return [...routes.values()]
+    .toSorted(([one], [other]) => Number(isSuccessor(one!)) - Number(isSuccessor(other!)))
+    .map((ofModel) => ({ ...selection, routes: ofModel }))
 }
 
 function asProblem({ param, reason }: Warning): Problem {

@@ -44,7 +44,7 @@ type OptionRow = {
   warnings?: string[]
   refused?: { code: string; param: string }
 }
-type FailureRow = { name: string; kind: FailureKind; retryAfter?: string }
+type FailureRow = { name: string; kind: FailureKind; retryAfter?: string; attempts?: number }
 
 export const prompt = 'A red kite over dunes'
 const generations = '/v1/images/generations'
@@ -94,6 +94,7 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
   async function expectFailure(
     kind: FailureKind,
     ended: object = { outcome: 'failed', ...(refused.test(kind) && { cost_nano_usd: 0 }) },
+    tried = 1,
   ): Promise<Response> {
     const response = await ask()
     const copy = response.clone()
@@ -102,9 +103,9 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
     const row = rows.find(({ id }) => id === response.headers.get('x-request-id'))!
     expect(row).to.include(ended)
     const attempts = JSON.parse(row.attempts) as { provider: string; outcome: string }[]
-    expect(attempts.map(({ provider, outcome }) => `${provider} ${outcome}`)).to.deep.equal([
-      `${vendor} ${kind}`,
-    ])
+    expect(attempts.map(({ provider, outcome }) => `${provider} ${outcome}`)).to.deep.equal(
+      Array.from({ length: tried }, () => `${vendor} ${kind}`),
+    )
     return copy
   }
 
@@ -155,10 +156,10 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
     before(() => vendors.stop().then(() => start(limits)))
     after(() => vendors.stop().then(() => start()))
 
-    for (const { name, kind, retryAfter } of failures) {
+    for (const { name, kind, retryAfter, attempts } of failures) {
       it(`as ${kind} with ${name}`, async () => {
         double.play(fixture(`${vendor}/${name}`), fixture(`${vendor}/${name}`))
-        const response = await expectFailure(kind)
+        const response = await expectFailure(kind, undefined, attempts)
         if (retryAfter !== undefined) {
           expect(response.headers.get('retry-after')).to.equal(retryAfter)
         }

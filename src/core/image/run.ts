@@ -10,7 +10,7 @@ import type { Warning } from '../model.ts'
 import type { VendorTask } from '../turn.ts'
 import type { PictureTraits } from '../money/pricing.ts'
 import { noUsage } from '../money/price.ts'
-import type { Route, Selection } from '../route.ts'
+import { isSuccessor, selectionsByModel, type Route, type Selection } from '../route.ts'
 import { fitSources } from './fit-sources.ts'
 import { generate, merge, picturesPerCall, upperBytes, usageOf } from './generate.ts'
 import { requestFor } from './plan.ts'
@@ -67,6 +67,8 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
   const lastRoute = models.at(-1)!.routes.at(-1)
   for (const ofModel of models) {
     const [first] = ofModel.routes
+    // A successor answers only when the vendor no longer has the model.
+    if (isSuccessor(first!) && failures[0]?.kind !== 'not_found') continue
     const planned = requestFor(options.request, options.planOf(first!))
     const fitting = { shrink: options.parts.shrinkPicture, memory: call.context.memory }
     try {
@@ -96,10 +98,9 @@ function selectionOfTasks(
       begun.some((one) => one.provider === provider.id && one.upstreamModel === upstreamModel),
   )
   if (routes.length > 0) return { ...selection, routes }
-  throw new UnknownOutcome(new ProviderFailure('unreachable', stoppedText))
+  const text = 'The gateway was stopped while it made this picture.'
+  throw new UnknownOutcome(new ProviderFailure('unreachable', text))
 }
-
-const stoppedText = 'The gateway was stopped while it made this picture.'
 
 /** Makes sure that the pictures can be received and converted, before they are paid. */
 async function reserveMemory(options: Options): Promise<void> {
@@ -119,12 +120,6 @@ async function reserveMemory(options: Options): Promise<void> {
     const isEnded = error instanceof ProviderFailure && error.kind !== 'timeout'
     throw isEnded ? error : memoryError('process')
   }
-}
-
-/** Groups the routes by model, in the order of the first route of each. */
-function selectionsByModel(selection: Selection): Selection[] {
-  const routes = Map.groupBy(selection.routes.slice(0, selection.routesMax), (one) => one.model)
-  return [...routes.values()].map((ofModel) => ({ ...selection, routes: ofModel }))
 }
 
 async function runModel(options: Options): Promise<Whole<ImageResult>> {

@@ -15,7 +15,7 @@ import {
 import { noUsage } from '../money/price.ts'
 import type { ExactUsage, UpperUsage } from '../money/upper-cost.ts'
 import type { Fingerprint } from '../repeats/fingerprint.ts'
-import { noAdapter, type Readiness, type Route } from '../route.ts'
+import { isSuccessor, noAdapter, type Readiness, type Route } from '../route.ts'
 import type {
   ImageRequest,
   ImagePlan,
@@ -70,7 +70,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     const problem = modelProblem(route)
     if (problem !== undefined) return { problems: [problem], warnings: [] }
     const planned = plans.get(route.model) ?? planFor(route)
-    return 'plan' in planned ? { problems: [], warnings: planned.warnings } : planned
+    return 'plan' in planned ? { problems: [], warnings: warningsOf(route, plans) } : planned
   }
   const planFor = ({ model, provider }: Route): Planned | Readiness => {
     try {
@@ -112,14 +112,13 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     isShared: true,
     make: async (call, selection) => {
       // `check` has made a plan for each remaining route.
-      const planned = ({ model }: Route) => plans.get(model)!
-      const planOf = (route: Route) => planned(route).plan
+      const planOf = ({ model }: Route) => plans.get(model)!.plan
       const inputsOf = (route: Route) => checkInputs(requestFor(request, planOf(route)), route)
       const routes = selection.routes.filter((route) => selection.admits(route, inputsOf(route)))
-      if (routes.length === 0) throw selection.refusal()
+      if (routes.every(isSuccessor)) throw selection.refusal()
       const able = { ...selection, routes }
       const made = await runImage({ parts, request, planOf, call, selection: able, copies, watch })
-      const adjustments = [...planned(made.route).warnings, ...inputsOf(made.route).warnings]
+      const adjustments = [...warningsOf(made.route, plans), ...inputsOf(made.route).warnings]
       return { ...made, warnings: [...adjustments, ...withNames(made.warnings, nameOf)] }
     },
     // The result is cached unserialized: its pictures are Buffers, outside the JavaScript heap.
@@ -127,6 +126,18 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     // Only `deliver` writes under the cache key of an image request.
     replay: ({ result, usage }, receipt) => ({ result: result as ImageResult, usage, receipt }),
   }
+}
+
+/** The warnings of the plan for a route, which may be one to the successor of the requested model. */
+function warningsOf(
+  { model, replaces }: Route,
+  plans: ReadonlyMap<Model, Planned>,
+): readonly Warning[] {
+  const { warnings } = plans.get(model)!
+  if (replaces === undefined) return warnings
+  const [requested, applied] = [replaces.row.id, model.row.id]
+  const reason = `The vendor no longer has ${requested}; its successor answers.`
+  return [{ param: 'model', requested, applied, reason }, ...warnings]
 }
 
 /** The readiness of a model whose plan failed. */

@@ -2,7 +2,7 @@ import type { Work } from '../call.ts'
 import { costOf } from './cost.ts'
 import type { Warning } from '../model.ts'
 import { linesOf, type CostLine } from './pricing.ts'
-import type { Route, Selection } from '../route.ts'
+import { isSuccessor, type Route, type Selection } from '../route.ts'
 import { isPictureExact, upperCost } from './upper-cost.ts'
 
 /** The cost of a call at one route. */
@@ -33,6 +33,7 @@ export function quotesOf(selection: Selection, work: Quoted, atMs: number): Rout
   const { check, ready } = work
   const tried = selection.routes
     .slice(0, selection.routesMax)
+    .filter((route) => !isSuccessor(route))
     .filter((route) => ready === undefined || selection.admits(route, ready(route)))
   if (tried.length === 0) throw selection.refusal()
   return inOrder(tried, work).map((route, _, routes) => {

@@ -100,7 +100,8 @@ describe('Alibaba, for pictures,', () => {
       { name: 'internal', kind: 'overloaded' },
       { name: 'unavailable', kind: 'overloaded' },
       { name: 'access-denied', kind: 'credentials' },
-      { name: 'model-not-found', kind: 'not_found' },
+      // The successor of the deprecated model is asked too.
+      { name: 'model-not-found', kind: 'not_found', attempts: 2 },
       { name: 'invalid-parameter', kind: 'rejected' },
       { name: 'no-picture', kind: 'malformed' },
     ],
