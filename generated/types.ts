@@ -147,7 +147,13 @@ export interface paths {
          * Watch an image job
          * @description Streams the images of a job when they are made, with the events of a streamed request. Each event has an
          *     id; a client that was disconnected sends the last one as `Last-Event-ID`, and receives the events
-         *     after it, or 204 if the job has ended and no event is left. A job that fails ends the stream with `event: error`.
+         *     after it, or 204 if the job has ended and no event is left. A job that fails
+         *     or was cancelled ends the stream with `event: error`.
+         *
+         *     The partial images that the request asked for are sent live. A client that begins to watch later
+         *     receives the latest of each image first; one that reads slowly receives only the latest. They are not stored:
+         *     only the process that makes the images has them, and only until the job ends. Every other process
+         *     sends pings, then the finished images.
          */
         get: operations["streamImageJob"];
         put?: never;
@@ -2211,7 +2217,7 @@ export interface components {
         /** @description Visible ASCII characters. */
         IdempotencyKey: string;
         /** @enum {string} */
-        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "too_many_invitations" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
+        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "too_many_invitations" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused" | "cancelled";
         ErrorBody: {
             /** @description What is wrong and how to fix it. */
             message: string;
@@ -3884,7 +3890,8 @@ export interface components {
         /** @description Sends each image as a server-sent event as soon as it is made, and pings before it. */
         ImageStream: boolean;
         /**
-         * @description Partial images to send of each image while it is made; needs `stream`. A provider may send
+         * @description Partial images to send of each image while it is made, in the stream of the response with
+         *     `stream: true`, or in the events of a job with `Prefer: respond-async`. A provider may send
          *     fewer, and charges output tokens for them. A model that makes none reports this in `warnings`.
          */
         ImagePartials: number;
@@ -4053,6 +4060,7 @@ export interface components {
             output_compression?: number | null;
             moderation?: string | null;
             input_fidelity?: string | null;
+            partial_images?: number | null;
         };
         /** @description The `ImagesResponse` of the request, with links to the images. */
         ImageJobResult: {
@@ -8478,7 +8486,8 @@ export interface components {
         /**
          * @description `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
          *     work goes on without the connection. With `wait=n` beside it the response waits up to `n`
-         *     seconds, at most 60, for the images. Other preferences are ignored (RFC 7240).
+         *     seconds, at most 60, for the images. Other preferences are ignored (RFC 7240), and so is this one
+         *     with `stream: true`: the response is the stream, and no job is made.
          * @example respond-async, wait=20
          */
         PreferHeader: string;
@@ -8816,7 +8825,8 @@ export interface operations {
                 /**
                  * @description `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
                  *     work goes on without the connection. With `wait=n` beside it the response waits up to `n`
-                 *     seconds, at most 60, for the images. Other preferences are ignored (RFC 7240).
+                 *     seconds, at most 60, for the images. Other preferences are ignored (RFC 7240), and so is this one
+                 *     with `stream: true`: the response is the stream, and no job is made.
                  * @example respond-async, wait=20
                  */
                 prefer?: components["parameters"]["PreferHeader"];
@@ -8968,7 +8978,8 @@ export interface operations {
                 /**
                  * @description `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
                  *     work goes on without the connection. With `wait=n` beside it the response waits up to `n`
-                 *     seconds, at most 60, for the images. Other preferences are ignored (RFC 7240).
+                 *     seconds, at most 60, for the images. Other preferences are ignored (RFC 7240), and so is this one
+                 *     with `stream: true`: the response is the stream, and no job is made.
                  * @example respond-async, wait=20
                  */
                 prefer?: components["parameters"]["PreferHeader"];

@@ -137,10 +137,10 @@ async function removeExpired({ store: { db }, clock }: Options): Promise<boolean
   return true
 }
 
-async function cancelJob(options: Options, caller: JobOwner, id: string): Promise<boolean> {
+async function cancelJob(options: Options, caller: JobOwner, id: string): Promise<void> {
   const { store, clock } = options
   const row = await findRow(options, caller, id)
-  if (row === undefined) return false
+  if (row === undefined) return
   const job = jobOf(row, options)
   const content = sealed(job, {}, options)
   const cancelling = store.db
@@ -148,8 +148,7 @@ async function cancelJob(options: Options, caller: JobOwner, id: string): Promis
     .where('status', 'in', unendedStatuses)
     .where('id', '=', id)
     .set({ status: 'cancelled', owner: null, completed_at: clock(), tasks: '[]', ...content })
-  const { numUpdatedRows } = await store.decide(() => cancelling.executeTakeFirstOrThrow())
-  return numUpdatedRows > 0n
+  await store.decide(() => cancelling.execute())
 }
 
 /** Ends a job in one transaction with what follows from its end. */

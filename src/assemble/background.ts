@@ -5,7 +5,7 @@ import type { ResponseStore } from '../accounts/stored-responses.ts'
 import type { Sweep } from '../accounts/sweep.ts'
 import { createBackgroundCalls, type BackgroundCalls } from '../core/resilience/background-calls.ts'
 import type { TakeOver } from '../v1/image-jobs/take-over.ts'
-import { createJobWatch } from '../v1/image-jobs/watch.ts'
+import { createJobPartials } from '../v1/image-jobs/job-partials.ts'
 import type { Environment, StoreParts } from './store.ts'
 
 type Needed = Pick<Environment, 'config' | 'events' | 'clock'>
@@ -33,16 +33,11 @@ export function assembleBackground(environment: Needed, executed: Executed) {
     onFault: events.faulted,
     limits,
   })
-  const jobWatch = createJobWatch({
-    unended: imageJobs.unended,
-    intervalMs: limits.backgroundRecheckMs,
-    watchersPerAccountMax: limits.backgroundCallsPerAccountMax,
-  })
   const leases = leasesOf(environment, { ...executed, imageJobs, backgroundCalls })
   return {
     imageJobs,
     backgroundCalls,
-    jobWatch,
+    jobPartials: createJobPartials(),
     close: () => {
       leases.close()
       imageJobs.close()

@@ -54,6 +54,7 @@ const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
   insufficient_scope: { status: 403, type: 'permission_error' },
   idempotency_key_in_use: { status: 409, type: 'invalid_request_error' },
   idempotency_key_reused: { status: 409, type: 'invalid_request_error' },
+  cancelled: { status: 409, type: 'invalid_request_error' },
   invalid_credentials: { status: 401, type: 'authentication_error' },
   invalid_session: { status: 401, type: 'authentication_error' },
   csrf_failed: { status: 403, type: 'permission_error' },

@@ -1,4 +1,3 @@
-import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import { prune } from '../core/prune.ts'
 import type { ImageRequest } from '../core/image/image.ts'
@@ -23,11 +22,7 @@ export function imageInputs(
   const models = modelsOf(body, caller, find)
   checkFallbacks(models, true)
   const { stream = false, partial_images: partialImages = 0 } = body
-  if (partialImages > 0 && !stream) {
-    const text = "'partial_images' needs 'stream': true. Add it, or leave 'partial_images' out."
-    throw new GatewayError('invalid_value', text, { param: 'partial_images' })
-  }
-  const watch = stream ? { partialImages } : undefined
+  const watch = stream || partialImages > 0 ? { partialImages } : undefined
   return { request: imageRequest(body), models, watch }
 }
 

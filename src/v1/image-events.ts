@@ -1,5 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Pieces } from '../bytes/pieces.ts'
+import type { EventSink } from '../core/chat/chat.ts'
 import type { AboutPictures, PartialPicture } from '../core/image/image.ts'
 import { pixelsText } from '../core/image/size.ts'
 import { tokenCounts } from './images-answer.ts'
@@ -50,6 +51,14 @@ export function imageEvents(operation: Schemas['ImageJobOperation'], createdAt: 
       return event('completed', shown, { ...own, usage: tokenCounts(undefined), ...last })
     },
   }
+}
+
+/** Writes an event. Returns whether the client keeps up. */
+export function writeEvent(sink: EventSink, pieces: EventPieces): boolean {
+  let keepsUp = true
+  for (const piece of pieces)
+    keepsUp = sink.write(typeof piece === 'string' ? Buffer.from(piece) : piece)
+  return keepsUp
 }
 
 /** The last event of streamed pictures that fail. */

@@ -1,6 +1,5 @@
 import type { components } from '../../generated/types.ts'
 import type { Answered } from '../core/call.ts'
-import type { EventSink } from '../core/chat/chat.ts'
 import type { GatewayError } from '../core/error.ts'
 import type { AboutPictures, ImageResult, ImageWatch, Picture } from '../core/image/image.ts'
 import { pixelsText } from '../core/image/size.ts'
@@ -8,7 +7,7 @@ import type { Answer } from '../http/answer.ts'
 import { errorBody } from '../http/error-answer.ts'
 import type { OperationCall } from '../http/operation.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
-import { imageErrorEvent, imageEvents, type EventPieces } from './image-events.ts'
+import { imageErrorEvent, imageEvents, writeEvent } from './image-events.ts'
 import { imagesTail } from './images-answer.ts'
 
 type Options = {
@@ -40,7 +39,7 @@ export function streamImages({ operation, call, partialImages, clock }: Options)
     watch.partial = (one) => {
       // A client that reads slowly gets fewer, so that at most one waits for it.
       if (isFull) return
-      isFull = !write(stream, events.partial(one))
+      isFull = !writeEvent(stream, events.partial(one))
       if (isFull) stream.onDrain(() => (isFull = false))
     }
   }
@@ -48,7 +47,7 @@ export function streamImages({ operation, call, partialImages, clock }: Options)
   if (stream !== undefined && claim === undefined) {
     watch.finished = (...one) => {
       if (last !== undefined) {
-        write(stream, completed(...last))
+        writeEvent(stream, completed(...last))
         sent.set(last[0], last[1])
       }
       last = one
@@ -70,19 +69,11 @@ export function streamImages({ operation, call, partialImages, clock }: Options)
             while (taken.has(index)) index += 1
             const late = isLate ? { late_headers: headers } : {}
             const more = picture === rest.at(-1) ? { usage, warnings, ...late } : undefined
-            write(sink, completed(picture, index++, about, more))
+            writeEvent(sink, completed(picture, index++, about, more))
           }
           return undefined
         },
       }
     },
   }
-}
-
-/** Returns whether the client keeps up. */
-function write(sink: EventSink, pieces: EventPieces): boolean {
-  let keepsUp = true
-  for (const piece of pieces)
-    keepsUp = sink.write(typeof piece === 'string' ? Buffer.from(piece) : piece)
-  return keepsUp
 }

@@ -4,6 +4,7 @@ import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { endedJob, getJob, jobsPath, startJob, type Job } from '../support/image-jobs.ts'
 import { programPath } from '../support/program-path.ts'
+import type { ImagesBody } from '../support/image-vendors.ts'
 import { startBucket, type TestBucket } from '../support/servers/swift.ts'
 
 const request = { prompt: 'A fox in the snow', model: 'gpt-image-2', size: '1024x1024' }
@@ -68,6 +69,7 @@ forEachStore('pictures of jobs in a bucket', () => {
 
   it('are refused before a provider is called, or answered, while the bucket is full, slow or gone', async () => {
     const headers = { prefer: 'respond-async', 'cache-control': 'no-store' }
+    const { output_tokens: plainTokens } = (await job()).result!.usage
     const refused = async (bytes: () => Promise<void> | void) => {
       await bytes()
       // The last success is trusted for five seconds.
@@ -79,13 +81,17 @@ forEachStore('pictures of jobs in a bucket', () => {
       expect(response.headers.get('retry-after')).to.equal('5')
       expect(await gateway.usage()).to.have.length(rows)
       const init = { headers, key: gateway.testKey }
-      const answered = await other.post('/v1/images/generations', request, init)
+      const watched = { ...request, partial_images: 1 }
+      const answered = await other.post('/v1/images/generations', watched, init)
       expect([answered.status, answered.headers.get('preference-applied')]).to.deep.equal([
         200,
         null,
       ])
-      const { data } = (await answered.json()) as { data: { b64_json?: string }[] }
+      const { data, usage, warnings } = (await answered.json()) as ImagesBody
       expect(data[0]!.b64_json).to.be.a('string').that.is.not.empty
+      // Partial images that nothing can show are not requested, nor charged.
+      expect(warnings!.map(({ param }) => param)).to.deep.equal(['partial_images'])
+      expect(usage.output_tokens).to.equal(plainTokens)
     }
     await refused(() => swift.limit(1))
     await swift.limit(1_000_000_000)

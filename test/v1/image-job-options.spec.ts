@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { imageEventsIn, namesOf } from '../support/image-events.ts'
 import { endedJob, getJob, jobsPath, startJob, type Job } from '../support/image-jobs.ts'
 
 const size = '1536x1024'
@@ -58,6 +59,25 @@ describe('what an image job keeps of its request', () => {
     await gateway.fetch(`${jobsPath}/${id}/cancel`, { method: 'POST', key })
     expect(await getJob(gateway, id, key)).to.include({ status: 'cancelled', prompt })
     await keepPrompts(false)
+  })
+
+  it('does not include partial images, which other processes do not have', async () => {
+    const key = gateway.testKey
+    const other = await startGateway({ beside: gateway, bounds: { backgroundRecheckMs: 20 } })
+    try {
+      const prompt = 'A tower sandbox:delay=500'
+      const { id } = await startJob(gateway, { ...body, prompt, partial_images: 1 }, { key })
+      const [own, others] = await Promise.all(
+        [gateway, other].map(async (one) => {
+          const response = await one.fetch(`${jobsPath}/${id}/events`, { key })
+          return namesOf(imageEventsIn(await response.text()))
+        }),
+      )
+      expect(own).to.deep.equal(['partial 0/0', 'completed 0'])
+      expect(others).to.deep.equal(['completed 0'])
+    } finally {
+      await other.stop()
+    }
   })
 })
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { processName } from '../../src/storage/process-name.ts'
 import { nanoPerUsd, setBudgetOfKey } from '../support/budgets.ts'
+import { startGateway } from '../support/gateway.ts'
 import { endedJob, getJob, rowOf, startJob, type Job } from '../support/image-jobs.ts'
 import type { ImageDouble } from '../support/image-doubles/double.ts'
 import { startImageVendors, type ImageVendors } from '../support/image-vendors.ts'
@@ -149,6 +150,27 @@ describe('jobs that a vendor makes as tasks', () => {
     await until('the call has its row', async () => (await rowOf(gateway, job)) !== undefined)
     expect(await rowOf(gateway, job)).to.include({ outcome: 'unknown', cost_status: 'unknown' })
     expect(vendors.doubles.bytedance.calls).to.have.length(1)
+  })
+
+  it('fail when the gateway stops before their end, with the reason', async () => {
+    const limits = { drain_timeout_ms: 100 }
+    const stopping = await startImageVendors({ vendors: ['bytedance'], limits, bounds })
+    const beside = await startGateway({ beside: stopping.gateway })
+    try {
+      stopping.doubles.bytedance.play({ hang: true })
+      const { id } = await startJob(stopping.gateway, seedream)
+      await until('the vendor is asked', () => stopping.doubles.bytedance.calls.length === 1)
+      await stopping.gateway.drain()
+      const { status, error } = await endedJob(beside, id, stopping.gateway.liveKey)
+      expect({ status, code: error!.code }).to.deep.equal({
+        status: 'failed',
+        code: 'provider_error',
+      })
+      expect(error!.message).to.include('The gateway was stopped')
+    } finally {
+      await beside.stop()
+      await stopping.stop()
+    }
   })
 
   it('fail free of charge when their process ended before it asked', async () => {

@@ -76,8 +76,8 @@ export type ImageJobs = {
     caller: JobOwner,
     page: { limit: number; after?: string | undefined; status?: ImageJob['status'] | undefined },
   ): Promise<ImageJob[]>
-  /** Cancels a job that has not ended; false if it has, or does not exist. */
-  cancel(caller: JobOwner, id: string): Promise<boolean>
+  /** Cancels a job, unless it has ended or does not exist. */
+  cancel(caller: JobOwner, id: string): Promise<void>
   /** Deletes a job with its pictures; false if it does not exist. */
   remove(caller: JobOwner, id: string): Promise<boolean>
 }

@@ -38,6 +38,7 @@ const remedies: Record<ErrorCode, string> = {
   insufficient_scope: 'Use a key with the scope in the message.',
   idempotency_key_in_use: 'Wait until the first request with this Idempotency-Key has ended.',
   idempotency_key_reused: 'Use a new Idempotency-Key for each different request.',
+  cancelled: 'Send the request again if the images are still needed.',
   invalid_credentials: 'Check the e-mail address and the password.',
   invalid_session: 'Sign in again.',
   csrf_failed: 'Reload the page, and try again.',

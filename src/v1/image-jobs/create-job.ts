@@ -1,12 +1,13 @@
 import type { components } from '../../../generated/types.ts'
 import type { Answered } from '../../core/call.ts'
+import type { CallStart } from '../../core/caller.ts'
 import { GatewayError, toGatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import type { ImageResult } from '../../core/image/image.ts'
 import type { ImageJob, JobRequest } from '../../core/image/jobs.ts'
 import type { ImageInputs } from '../../core/image/work.ts'
+import { dropped, type Warning } from '../../core/model.ts'
 import { KeyInUse } from '../../core/repeats/idempotency.ts'
-import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import type { Answer } from '../../http/answer.ts'
 import { contextOf, type OperationCall } from '../../http/operation.ts'
 import { inBackground } from '../in-background.ts'
@@ -20,7 +21,6 @@ type Call = OperationCall<'createImage'> | OperationCall<'createImageEdit'>
 
 export type ImageParts = JobParts & {
   gateway: Pick<Gateway, 'find' | 'image'>
-  backgroundCalls: BackgroundCalls
   /** How long the pictures of a job are stored. */
   pictureDays: number
 }
@@ -39,22 +39,35 @@ export async function answerImages(
   const { gateway, clock } = parts
   const { prefer } = call.options
   const { operation, inputs } = request
-  const { partialImages } = inputs.watch ?? {}
+  const { partialImages = 0 } = inputs.watch ?? {}
   // A stream is watched already: it is not made a job.
-  const isStream = partialImages !== undefined
+  const isStream = call.body.stream === true
   const waitMs = prefer === undefined || isStream ? undefined : waitIn(prefer)
+  if (partialImages > 0 && !isStream && waitMs === undefined) throw unwatched()
+  const job = waitMs === undefined ? undefined : await asJob(call, request, parts, waitMs)
+  if (job !== undefined) return job
   const { watch, answer }: Form = isStream
     ? streamImages({ operation, call, partialImages, clock })
     : { answer: (answered) => imagesAnswer(answered, clock()) }
-  const formed = { operation, inputs: { ...inputs, watch }, answer }
-  const job = waitMs === undefined ? undefined : await asJob(call, request, parts, waitMs)
-  if (job !== undefined) return job
+  const warnings = partialImages > 0 && !isStream ? [unseen(partialImages)] : undefined
+  const formed = { operation, inputs: { ...inputs, watch, warnings }, answer }
   if (waitMs === undefined && call.claim !== undefined) return becomingJob(call, formed, parts)
   return answer(await gateway.image(formed.inputs, contextOf(call, 'images')))
 }
 
 /** What a call passes its pictures to, and its answer. */
 type Form = Pick<ImageInputs, 'watch'> & { answer: (answered: Answered<ImageResult>) => Answer }
+
+function unwatched(): GatewayError {
+  const text =
+    "'partial_images' needs 'stream': true, or the header 'Prefer: respond-async' for a job whose events have them. Add one, or leave 'partial_images' out."
+  return new GatewayError('invalid_value', text, { param: 'partial_images' })
+}
+
+function unseen(partialImages: number): Warning {
+  const reason = 'No job can be stored now, and an answer with the images has no partial images.'
+  return dropped('partial_images', partialImages, reason)
+}
 
 const waitMsMax = 60_000
 
@@ -74,7 +87,7 @@ async function asJob(
   parts: ImageParts,
   waitMs: number,
 ): Promise<Answer | undefined> {
-  const { imageJobs, pictureFiles, gateway, clock, backgroundCalls } = parts
+  const { imageJobs, pictureFiles, gateway, clock, backgroundCalls, jobPartials } = parts
   const { caller, requestId, memory } = call
   const earlier =
     call.claim?.earlierId && (await imageJobs.find(caller, jobIdOf(call.claim.earlierId)))
@@ -90,29 +103,31 @@ async function asJob(
     respond: async (ending, onBegun) => {
       const context = contextOf({ ...call, ending }, 'images')
       let job: ImageJob | undefined
-      const answered = await gateway.image(inputs, {
-        ...context,
-        tasks,
-        begin: async ({ modelId, startedAt }) => {
-          const queued = newJob(call, parts, { operation, model: modelId, createdAtMs: startedAt })
-          const { strict, fallback } = context
-          const request = { body: storedBody(call), strict, fallback }
-          await imageJobs.begin({ ...queued, content: { ...queued.content, request } })
-          await imageJobs.asked(id)
-          job = { ...queued, status: 'in_progress' }
-          onBegun({
-            id,
-            answer: acceptedAnswer(job, pictureFiles),
-            fail: (error, { signal }) =>
-              failJob(queued, error, { tasks: tasks.list, signal }, parts),
-          })
-        },
-      })
-      const whole = imagesAnswer(answered, clock())
-      if (job === undefined) return whole
-      await completeJob(job, answered, parts, memory)
-      const headers = { location: pathOf(job), 'preference-applied': `wait=${waitMs / 1000}` }
-      return { ...whole, headers: { ...whole.headers, ...headers } }
+      const begin = async ({ modelId, startedAt }: CallStart) => {
+        const queued = newJob(call, parts, { operation, model: modelId, createdAtMs: startedAt })
+        const { strict, fallback } = context
+        const request = { body: storedBody(call), strict, fallback }
+        await imageJobs.begin({ ...queued, content: { ...queued.content, request } })
+        await imageJobs.asked(id)
+        const asked: ImageJob = { ...queued, status: 'in_progress' }
+        job = asked
+        onBegun({
+          id,
+          answer: acceptedAnswer(asked, pictureFiles),
+          fail: (error, { signal }) => failJob(asked, error, { tasks: tasks.list, signal }, parts),
+        })
+      }
+      const { watch, end } = jobPartials.begin(id, inputs.watch?.partialImages ?? 0, memory)
+      try {
+        const answered = await gateway.image({ ...inputs, watch }, { ...context, tasks, begin })
+        const whole = imagesAnswer(answered, clock())
+        if (job === undefined) return whole
+        await completeJob(job, answered, parts, memory)
+        const headers = { location: pathOf(job), 'preference-applied': `wait=${waitMs / 1000}` }
+        return { ...whole, headers: { ...whole.headers, ...headers } }
+      } finally {
+        end()
+      }
     },
   })
 }
@@ -149,6 +164,7 @@ const settingNames = [
   'output_compression',
   'moderation',
   'input_fidelity',
+  'partial_images',
 ] as const
 
 function settingsOf(body: Call['body']): ImageJobSettings {

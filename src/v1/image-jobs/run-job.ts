@@ -1,21 +1,22 @@
 import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import type { Answered } from '../../core/call.ts'
-import type { GatewayError } from '../../core/error.ts'
-import { wasCancelled } from '../../core/failure.ts'
+import { GatewayError } from '../../core/error.ts'
 import type { ImageResult } from '../../core/image/image.ts'
 import type { ImageJob, ImageJobs, JobPicture, JobResult } from '../../core/image/jobs.ts'
 import type { PictureFiles } from '../../core/picture-files.ts'
 import { prune } from '../../core/prune.ts'
+import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import { GatewayStopped } from '../../core/resilience/deadline.ts'
 import type { VendorTask, VendorTasks } from '../../core/turn.ts'
 import { errorBody } from '../../http/error-answer.ts'
 import { imagesTail } from '../images-answer.ts'
-import type { JobWatch } from './watch.ts'
+import type { JobPartials } from './job-partials.ts'
 
 export type JobParts = {
   imageJobs: ImageJobs
   pictureFiles: Pick<PictureFiles, 'place' | 'put' | 'linkTo' | 'open'>
-  jobWatch: JobWatch
+  backgroundCalls: BackgroundCalls
+  jobPartials: JobPartials
   clock: () => number
   onFault: (error: unknown) => void
 }
@@ -48,7 +49,7 @@ export function tasksOf(
 export async function completeJob(
   job: ImageJob,
   answered: Answered<ImageResult>,
-  { imageJobs, pictureFiles, jobWatch, clock }: JobParts,
+  { imageJobs, pictureFiles, backgroundCalls, clock }: JobParts,
   memory: MemoryHold,
 ): Promise<void> {
   const { accountId, mode, id: ownerId } = job
@@ -63,7 +64,7 @@ export async function completeJob(
   const result = { created, data, ...imagesTail(answered) } as JobResult
   const expiresAtMs = Math.min(...data.map(({ file }) => file.expiresAtMs))
   await imageJobs.end(job, { status: 'completed', content: { result }, expiresAtMs })
-  jobWatch.notify(job.id)
+  backgroundCalls.ended(job.id)
 }
 
 /** Ends a job whose call failed. A task goes on when the gateway stops, and another process finishes it. */
@@ -71,13 +72,20 @@ export async function failJob(
   job: ImageJob,
   error: GatewayError,
   { tasks, signal }: { tasks: readonly VendorTask[]; signal: AbortSignal },
-  { imageJobs, jobWatch }: Pick<JobParts, 'imageJobs' | 'jobWatch'>,
+  { imageJobs, backgroundCalls }: Pick<JobParts, 'imageJobs' | 'backgroundCalls'>,
 ): Promise<void> {
-  if (signal.reason instanceof GatewayStopped && tasks.length > 0) return imageJobs.release(job.id)
-  const { error: body } = errorBody(error, requestIdOf(job))
-  // The error would say that the provider did not answer in time.
-  const message = wasCancelled(error) ? (signal.reason as Error).message : body.message
-  const content = { error: { ...body, message } }
+  const wasStopped = signal.reason instanceof GatewayStopped
+  if (wasStopped && tasks.length > 0) return imageJobs.release(job.id)
+  const content = errorBody(wasStopped ? stopped(job) : error, requestIdOf(job))
   await imageJobs.end(job, { status: 'failed', content })
-  jobWatch.notify(job.id)
+  backgroundCalls.ended(job.id)
+}
+
+/** The error of a job whose process has ended. */
+export function stopped({ status }: Pick<ImageJob, 'status'>): GatewayError {
+  const text =
+    status === 'queued'
+      ? 'The gateway was stopped before a provider was asked. Send the request again.'
+      : 'The gateway was stopped while it made these images, and they are lost. What the provider charges is charged.'
+  return new GatewayError('provider_error', text)
 }

@@ -1,18 +1,13 @@
 import type { components } from '../../../generated/types.ts'
 import { GatewayError, toGatewayError } from '../../core/error.ts'
 import type { ImageJob, JobPicture } from '../../core/image/jobs.ts'
-import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import type { Operation } from '../../http/operation.ts'
 import { foundJob, jobAnswer, jobForm } from './job-form.ts'
 import type { JobParts } from './run-job.ts'
-import type { JobWatch } from './watch.ts'
 
 type Schemas = components['schemas']
-type Options = Pick<JobParts, 'imageJobs' | 'pictureFiles'> & {
-  backgroundCalls: Pick<BackgroundCalls, 'cancel'>
-  jobWatch: Pick<JobWatch, 'notify'>
-}
+type Options = Pick<JobParts, 'imageJobs' | 'pictureFiles' | 'backgroundCalls'>
 
 /** GET /v1/images/jobs */
 export function listImageJobs({ imageJobs, pictureFiles }: Options): Operation<'listImageJobs'> {
@@ -60,11 +55,11 @@ export function retrieveImageJob(options: Options): Operation<'retrieveImageJob'
 
 /** POST /v1/images/jobs/{job_id}/cancel */
 export function cancelImageJob(options: Options): Operation<'cancelImageJob'> {
-  const { imageJobs, pictureFiles, backgroundCalls, jobWatch } = options
+  const { imageJobs, pictureFiles, backgroundCalls } = options
   return async ({ path: { job_id: id }, caller }) => {
     await foundJob(imageJobs, caller, id)
-    if (await imageJobs.cancel(caller, id)) backgroundCalls.cancel(id)
-    jobWatch.notify(id)
+    await imageJobs.cancel(caller, id)
+    backgroundCalls.ended(id)
     const job = await foundJob(imageJobs, caller, id)
     return jobAnswer(200, job, jobForm(job, pictureFiles))
   }
@@ -72,13 +67,12 @@ export function cancelImageJob(options: Options): Operation<'cancelImageJob'> {
 
 /** DELETE /v1/images/jobs/{job_id} */
 export function deleteImageJob(options: Options): Operation<'deleteImageJob'> {
-  const { imageJobs, backgroundCalls, jobWatch } = options
+  const { imageJobs, backgroundCalls } = options
   return async ({ path: { job_id: id }, caller }) => {
     // Throws if the job does not exist, also if another request has deleted it since.
     await foundJob(imageJobs, caller, id)
     if (!(await imageJobs.remove(caller, id))) await foundJob(imageJobs, caller, id)
-    backgroundCalls.cancel(id)
-    jobWatch.notify(id)
+    backgroundCalls.ended(id)
     const json: Schemas['DeletedImageJob'] = { id, object: 'image.job', deleted: true }
     return { status: 200, json }
   }

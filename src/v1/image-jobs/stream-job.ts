@@ -1,38 +1,60 @@
 import { joinPieces } from '../../bytes/pieces.ts'
 import { GatewayError } from '../../core/error.ts'
-import type { ImageJob } from '../../core/image/jobs.ts'
+import { KeyEnded } from '../../core/failure.ts'
+import type { ImageJob, JobResult } from '../../core/image/jobs.ts'
 import { errorBody } from '../../http/error-answer.ts'
 import type { Operation } from '../../http/operation.ts'
-import { imageErrorEvent, imageEvents } from '../image-events.ts'
+import { imageErrorEvent, imageEvents, writeEvent, type EventPieces } from '../image-events.ts'
 import { foundJob, hasEnded } from './job-form.ts'
 import type { JobParts } from './run-job.ts'
 import { base64Of } from './stored-jobs.ts'
 
 /** GET /v1/images/jobs/{job_id}/events */
 export function streamImageJob(options: JobParts): Operation<'streamImageJob'> {
-  const { imageJobs, jobWatch } = options
+  const { imageJobs, backgroundCalls, jobPartials } = options
   return async ({ path: { job_id: id }, request, caller, memory, requestId, ending }) => {
     const { signal } = ending
     let job = await foundJob(imageJobs, caller, id)
-    let next = nextAfter(request.headers['last-event-id'], id)
+    const next = nextAfter(request.headers['last-event-id'], id)
     // Browsers reconnect to a stream that has ended, until they get this status.
-    if (hasEnded(job) && next >= (job.content.result?.data.length ?? Infinity))
+    if (hasEnded(job) && next.picture >= (job.content.result?.data.length ?? Infinity))
       return { status: 204 }
-    const watching = hasEnded(job) ? undefined : jobWatch.ended(job, signal)
+    const ended = hasEnded(job) ? undefined : backgroundCalls.endOf(job, signal)
+    const { partial } = imageEvents(job.operation, job.createdAtMs)
     return {
       status: 200,
       events: async (sink) => {
+        let reading: Promise<void> | undefined
+        const write = (event: EventPieces) => {
+          if (writeEvent(sink, event)) return
+          reading = new Promise<void>((go) => sink.onDrain(go)).then(() => {
+            reading = undefined
+            show()
+          })
+        }
+        // A client that reads slowly gets only the latest ones, so that one event at most waits for it.
+        const show = () => {
+          for (const one of jobPartials.of(id)) {
+            if (reading !== undefined || one.number < next.partial) continue
+            next.partial = one.number + 1
+            write([`id: ${id}.p${one.number}\n`, ...partial(one)])
+          }
+        }
+        const stop = jobPartials.onShown(id, show)
+        show()
+        await ended
+        stop()
+        next.partial = Infinity
         try {
-          await watching
+          if (signal.reason instanceof KeyEnded) throw signal.reason.error
           if (signal.aborted) return undefined
           job = await foundJob(imageJobs, caller, id)
-          if (job.status !== 'completed') throw errorOf(job)
-          // A job that has completed has its result.
-          const { data } = job.content.result!
-          for (; next < data.length; next++) {
-            const base64 = await base64Of(job, data[next]!, options, memory)
-            const isWritable = sink.write(completedEvent(job, next, base64))
-            if (!isWritable) await new Promise<void>((go) => sink.onDrain(go))
+          const { result } = job.content
+          if (result === undefined) throw errorOf(job)
+          for (; next.picture < result.data.length; next.picture++) {
+            await reading
+            const base64 = await base64Of(job, result.data[next.picture]!, options, memory)
+            write(completedEvent(job, result, next.picture, base64))
           }
           return undefined
         } catch (thrown) {
@@ -49,29 +71,38 @@ export function streamImageJob(options: JobParts): Operation<'streamImageJob'> {
 /** The place of the event that reports the end of a job without pictures. */
 const endPlace = 'end'
 
-/** The place of the first picture after an event, after the end Infinity. Throws `invalid_value` for an id that is none of this job. */
-function nextAfter(eventId: string | string[] | undefined, id: string): number {
-  if (eventId === undefined || eventId === '') return 0
+/** The numbers of the first partial image and the first picture after an event. Throws `invalid_value` for an id that is none of this job. */
+function nextAfter(eventId: string | string[] | undefined, id: string) {
+  if (eventId === undefined || eventId === '') return { partial: 0, picture: 0 }
   const place = String(eventId).startsWith(`${id}.`) ? String(eventId).slice(id.length + 1) : ''
-  if (place === endPlace) return Infinity
-  if (/^c\d{1,2}$/.test(place)) return Number(place.slice(1)) + 1
+  if (place === endPlace) return { partial: Infinity, picture: Infinity }
+  const [, kind, number] = /^([pc])(\d{1,4})$/.exec(place) ?? []
+  const next = Number(number) + 1
+  if (kind === 'p') return { partial: next, picture: 0 }
+  if (kind === 'c') return { partial: Infinity, picture: next }
   const text =
     "The header 'Last-Event-ID' is not the id of an event of this job. Send it as it was received, or leave it out for all events."
   throw new GatewayError('invalid_value', text, { param: 'last-event-id' })
 }
 
-function errorOf({ status, content: { error } }: ImageJob): GatewayError {
-  const text = status === 'cancelled' ? 'The job was cancelled.' : 'The job failed.'
-  return new GatewayError('timeout', error?.message ?? text)
+/** The error of an ended job without a result, whose error is not stored or cannot be read. */
+function errorOf({ status }: ImageJob): GatewayError {
+  if (status === 'cancelled') return new GatewayError('cancelled', 'The job was cancelled.')
+  const text =
+    'The content of this job cannot be decrypted, because its encryption key is missing. Restore the key, or send the request again.'
+  return new GatewayError('not_found', text, { param: 'job_id' })
 }
 
 /** The event of a finished picture; the last one has the usage of the whole request. */
-function completedEvent(job: ImageJob, index: number, base64: string): Buffer {
-  const { data, usage, warnings, size = 'auto', ...result } = job.content.result!
+function completedEvent(
+  { id, operation }: ImageJob,
+  { data, usage, warnings, size = 'auto', ...result }: JobResult,
+  index: number,
+  base64: string,
+): EventPieces {
   const { file, revised_prompt: revisedPrompt } = data[index]!
   const shown = { base64: [Buffer.from(base64)], format: file.format, size, revisedPrompt }
   const last = index === data.length - 1 ? { usage, warnings } : undefined
-  const { completed } = imageEvents(job.operation, result.created * 1000)
-  const event = completed(shown, index, result, last)
-  return joinPieces([`id: ${job.id}.c${index}\n`, ...event].map((one) => Buffer.from(one)))
+  const { completed } = imageEvents(operation, result.created * 1000)
+  return [`id: ${id}.c${index}\n`, ...completed(shown, index, result, last)]
 }

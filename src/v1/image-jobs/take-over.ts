@@ -5,19 +5,17 @@ import type { Gateway } from '../../core/gateway.ts'
 import { noTexts } from '../../core/image/image.ts'
 import type { ImageJob, JobRequest } from '../../core/image/jobs.ts'
 import type { ImageInputs } from '../../core/image/work.ts'
-import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import { Ending } from '../../core/resilience/ending.ts'
 import type { Body } from '../../http/operation.ts'
 import { editInputs } from '../create-image-edit.ts'
 import { imageInputs } from '../create-image.ts'
-import { completeJob, failJob, requestIdOf, tasksOf, type JobParts } from './run-job.ts'
+import { completeJob, failJob, requestIdOf, stopped, tasksOf, type JobParts } from './run-job.ts'
 
 type Options = JobParts & {
   /** A gateway whose calls began at this time, and are admitted already. */
   gatewayAt: (startedAt: number) => Pick<Gateway, 'find' | 'image'>
   callerOf: (keyId: string) => Promise<Caller>
   openMemory: () => MemoryHold
-  backgroundCalls: BackgroundCalls
 }
 
 export type TakeOver = (job: ImageJob) => Promise<void>
@@ -92,12 +90,4 @@ function inputsOf(
         { body: body as Body<'createImageEdit'>, caller, texts: noTexts, names: undefined },
         gateway,
       )
-}
-
-function stopped({ status }: ImageJob): GatewayError {
-  const text =
-    status === 'queued'
-      ? 'The gateway was stopped before a provider was asked. Send the request again.'
-      : 'The gateway was stopped while it made these images, and they are lost. What the provider charges is charged.'
-  return new GatewayError('provider_error', text)
 }

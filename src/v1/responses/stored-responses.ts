@@ -27,7 +27,7 @@ export function deleteResponse({
 }: Options): Operation<'deleteResponse'> {
   return async ({ path: { response_id: id }, caller }) => {
     if (!(await storedResponses.remove(caller, id))) throw notFound(id)
-    backgroundCalls.cancel(id)
+    backgroundCalls.ended(id)
     const json: Schemas['DeletedResponse'] = { id, object: 'response', deleted: true }
     return { status: 200, json }
   }
@@ -51,7 +51,7 @@ export function cancelResponse({
     const cancelled = { ...response, status: 'cancelled' as const }
     const outcome = await storedResponses.end(caller, { ...stored, response: cancelled }, memory)
     if (outcome === 'stored') {
-      backgroundCalls.cancel(id)
+      backgroundCalls.ended(id)
       return { status: 200, json: cancelled }
     }
     // It has ended, or was deleted, since it was read.

@@ -122,7 +122,13 @@ export const cancelImageJob = <ThrowOnError extends boolean = false>(options: Op
  *
  * Streams the images of a job when they are made, with the events of a streamed request. Each event has an
  * id; a client that was disconnected sends the last one as `Last-Event-ID`, and receives the events
- * after it, or 204 if the job has ended and no event is left. A job that fails ends the stream with `event: error`.
+ * after it, or 204 if the job has ended and no event is left. A job that fails
+ * or was cancelled ends the stream with `event: error`.
+ *
+ * The partial images that the request asked for are sent live. A client that begins to watch later
+ * receives the latest of each image first; one that reads slowly receives only the latest. They are not stored:
+ * only the process that makes the images has them, and only until the job ends. Every other process
+ * sends pings, then the finished images.
  *
  */
 export const streamImageJob = <ThrowOnError extends boolean = false>(options: Options<StreamImageJobData, ThrowOnError, StreamImageJobResponse>): Promise<ServerSentEventsResult<StreamImageJobResponses>> => (options.client ?? client).sse.get<StreamImageJobResponses, StreamImageJobErrors, ThrowOnError>({

@@ -121,7 +121,7 @@ export type ErrorType = 'invalid_request_error' | 'authentication_error' | 'bill
  */
 export type IdempotencyKey = string;
 
-export type ErrorCode = 'invalid_json' | 'invalid_value' | 'missing_required_parameter' | 'unknown_parameter' | 'unsupported_parameter' | 'unsupported_value' | 'context_length_exceeded' | 'model_capability_mismatch' | 'content_policy_violation' | 'image_fetch_failed' | 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'invalid_token' | 'model_not_allowed' | 'ip_not_allowed' | 'model_not_found' | 'not_found' | 'method_not_allowed' | 'key_not_active' | 'timeout' | 'model_deactivated' | 'request_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'internal_error' | 'provider_error' | 'all_providers_failed' | 'overloaded' | 'no_provider_configured' | 'insufficient_scope' | 'invalid_credentials' | 'invalid_session' | 'csrf_failed' | 'sign_up_closed' | 'email_taken' | 'already_member' | 'last_owner' | 'too_many_invitations' | 'insufficient_quota' | 'idempotency_key_in_use' | 'idempotency_key_reused';
+export type ErrorCode = 'invalid_json' | 'invalid_value' | 'missing_required_parameter' | 'unknown_parameter' | 'unsupported_parameter' | 'unsupported_value' | 'context_length_exceeded' | 'model_capability_mismatch' | 'content_policy_violation' | 'image_fetch_failed' | 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'invalid_token' | 'model_not_allowed' | 'ip_not_allowed' | 'model_not_found' | 'not_found' | 'method_not_allowed' | 'key_not_active' | 'timeout' | 'model_deactivated' | 'request_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'internal_error' | 'provider_error' | 'all_providers_failed' | 'overloaded' | 'no_provider_configured' | 'insufficient_scope' | 'invalid_credentials' | 'invalid_session' | 'csrf_failed' | 'sign_up_closed' | 'email_taken' | 'already_member' | 'last_owner' | 'too_many_invitations' | 'insufficient_quota' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'cancelled';
 
 export type ErrorBody = {
     /**
@@ -2553,7 +2553,8 @@ export type CreateImageRequest = {
 export type ImageStream = boolean;
 
 /**
- * Partial images to send of each image while it is made; needs `stream`. A provider may send
+ * Partial images to send of each image while it is made, in the stream of the response with
+ * `stream: true`, or in the events of a job with `Prefer: respond-async`. A provider may send
  * fewer, and charges output tokens for them. A model that makes none reports this in `warnings`.
  *
  */
@@ -2761,6 +2762,7 @@ export type ImageJobSettings = {
     output_compression?: number | null;
     moderation?: string | null;
     input_fidelity?: string | null;
+    partial_images?: number | null;
 };
 
 /**
@@ -6284,7 +6286,8 @@ export type IdempotencyKeyHeader = IdempotencyKey;
 /**
  * `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
  * work goes on without the connection. With `wait=n` beside it the response waits up to `n`
- * seconds, at most 60, for the images. Other preferences are ignored (RFC 7240).
+ * seconds, at most 60, for the images. Other preferences are ignored (RFC 7240), and so is this one
+ * with `stream: true`: the response is the stream, and no job is made.
  *
  */
 export type PreferHeader = string;
@@ -6359,7 +6362,8 @@ export type CreateImageData = {
         /**
          * `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
          * work goes on without the connection. With `wait=n` beside it the response waits up to `n`
-         * seconds, at most 60, for the images. Other preferences are ignored (RFC 7240).
+         * seconds, at most 60, for the images. Other preferences are ignored (RFC 7240), and so is this one
+         * with `stream: true`: the response is the stream, and no job is made.
          *
          */
         prefer?: string;
@@ -6492,7 +6496,8 @@ export type CreateImageEditData = {
         /**
          * `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
          * work goes on without the connection. With `wait=n` beside it the response waits up to `n`
-         * seconds, at most 60, for the images. Other preferences are ignored (RFC 7240).
+         * seconds, at most 60, for the images. Other preferences are ignored (RFC 7240), and so is this one
+         * with `stream: true`: the response is the stream, and no job is made.
          *
          */
         prefer?: string;
