@@ -6,6 +6,7 @@ import { expectError } from '../../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../../support/gateway.ts'
 import { openAiClient } from '../../support/openai-client.ts'
 import { hello } from '../../support/own-endpoint.ts'
+import { eventText } from '../../support/image-doubles/openai.ts'
 import { paint } from '../../support/image-doubles/paint.ts'
 import { pixelFile } from '../../support/pixel.ts'
 import { responseEvents, responseObject } from '../../support/responses-upstream.ts'
@@ -47,6 +48,7 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
     throw new Refused(401, '401', 'Access denied due to invalid subscription key.')
   }
   if (method !== 'POST' || !path.startsWith('/openai/v1/')) throw new Refused(404, '404', path)
+  if (path.includes('/images/')) checkPictures(streamingOf(body))
   if (typeof body === 'string') return
   const { model, ...rest } = body as Body
   const name = deployments[String(model)]
@@ -57,6 +59,37 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
     // The limits are those of the deployed model.
     if (!path.endsWith('/embeddings')) checkSent('openai', { ...rest, model: name })
   }
+}
+
+/** The members of a request for pictures that are about its stream, also of a form. */
+function streamingOf(body: unknown): Body {
+  if (typeof body !== 'string') return body as Body
+  const field = (name: string) =>
+    new RegExp(`name="${name}"\r\n\r\n([^\r]*)\r\n`).exec(body)?.[1] ?? 'null'
+  return Object.fromEntries(
+    ['stream', 'partial_images'].map((name) => [name, JSON.parse(field(name))]),
+  )
+}
+
+function checkPictures({ stream, partial_images: partials, n }: Body): void {
+  const wrong = (param: string) => new Refused(400, 'invalid_value', `Invalid '${param}'.`)
+  if (![true, false, null, undefined].includes(stream as boolean)) throw wrong('stream')
+  if ((partials ?? null) === null) return
+  if (stream !== true || ![0, 1, 2, 3].includes(partials as number)) throw wrong('partial_images')
+  if (Number(n ?? 1) > 1) throw wrong('n')
+}
+
+/** The events of Azure have the results of its content filter beside OpenAI's members. */
+function pictureEvents(kind: string, partials: number): string[] {
+  const about = { created_at: 1, size: '1024x1024', quality: 'medium', background: 'opaque' }
+  const members = { ...about, output_format: 'png', b64_json: picture, ...filters }
+  const counts = { input_tokens: 10, output_tokens: 100 * (1 + partials) }
+  return [
+    ...Array.from({ length: partials }, (_, partial_image_index) =>
+      eventText(`${kind}.partial_image`, { ...members, partial_image_index }),
+    ),
+    eventText(`${kind}.completed`, { ...members, usage: { ...counts, total_tokens: 0 } }),
+  ]
 }
 
 function answer({ path, body }: ReceivedRequest) {
@@ -71,6 +104,12 @@ function answer({ path, body }: ReceivedRequest) {
     return { body: { object: 'list', data, usage: { prompt_tokens: 10, total_tokens: 10 } } }
   }
   if (path.includes('/images/')) {
+    const { stream, partial_images: partials } = streamingOf(body)
+    if (stream === true) {
+      const kind = path.endsWith('/edits') ? 'image_edit' : 'image_generation'
+      const headers = { 'content-type': 'text/event-stream; charset=utf-8' }
+      return { headers, pieces: pictureEvents(kind, Number(partials ?? 0)) }
+    }
     return { body: { created: 1, data: [{ b64_json: picture, content_filter_results: mild }] } }
   }
   const choice = (members: object) => ({ index: 0, content_filter_results: mild, ...members })
@@ -199,6 +238,37 @@ describe('Azure OpenAI', () => {
     await client.images.edit({ model: 'gpt-image-1.5', prompt, image: pixelFile })
     expect(lastSent().path).to.equal('/openai/v1/images/edits')
     expect(lastSent().headers['content-type']).to.match(/^multipart\/form-data/)
+  })
+
+  it('streams partial pictures, of a prompt and of an edit, which it counts', async () => {
+    const asked = {
+      model: 'gpt-image-1.5',
+      prompt: 'A fox',
+      stream: true,
+      partial_images: 2,
+    } as const
+    const [made, edited] = [
+      await client.images.generate(asked),
+      await client.images.edit({ ...asked, image: pixelFile }),
+    ]
+    for (const [stream, kind] of [
+      [made, 'image_generation'],
+      [edited, 'image_edit'],
+    ] as const) {
+      const events: (OpenAI.ImageGenStreamEvent | OpenAI.ImageEditStreamEvent)[] = []
+      for await (const one of stream) events.push(one)
+      const partial = `${kind}.partial_image`
+      expect(events.map(({ type }) => type)).to.deep.equal([partial, partial, `${kind}.completed`])
+      expect(events.map(({ b64_json }) => b64_json)).to.deep.equal(Array(3).fill(picture))
+      // 10 input tokens at $5 and 300 output tokens at $32 a million.
+      const cost = { cost_nano_usd: 10 * 5000 + 300 * 32_000, cost_status: 'exact' }
+      expect(await lastRow()).to.include({ provider: 'azure', outcome: 'ok', ...cost })
+    }
+    expect(lastSent().headers['content-type']).to.match(/^multipart\/form-data/)
+    const [whole] = (await client.images.generate({ ...asked, stream: false, partial_images: 0 }))
+      .data!
+    expect(whole!.b64_json).to.equal(picture)
+    expect(lastSent().body).to.not.include.keys('stream', 'partial_images')
   })
 
   const ask = (model: string) =>
