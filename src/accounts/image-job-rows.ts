@@ -27,7 +27,7 @@ export async function findRow(
     .where('id', '=', id)
     .where('account_id', '=', accountId)
     .where('mode', '=', mode)
-    .where('expires_at', '>', clock())
+    .where(isStored(clock()))
   // An API key must not get answers of models that it may not call.
   const own = models === null ? row : row.where('key_id', '=', keyId)
   return store.decide(() => own.executeTakeFirst())
@@ -46,7 +46,7 @@ export async function listJobs(
     .select(keyName)
     .where('account_id', '=', accountId)
     .where('mode', '=', mode)
-    .where('expires_at', '>', clock())
+    .where(isStored(clock()))
     .orderBy('id', 'desc')
     .limit(limit)
   if (after !== undefined) {
@@ -61,6 +61,10 @@ export async function listJobs(
   const found = await store.decide(() => rows.execute())
   return found.map((row) => ({ ...plainJob(row), tasks: [], content: {} }))
 }
+
+/** Running jobs do not expire. */
+const isStored = (now: number) => (row: ExpressionBuilder<Tables, 'image_jobs'>) =>
+  row.or([row('expires_at', '>', now), row('owner', 'is not', null)])
 
 const keyName = (row: ExpressionBuilder<Tables, 'image_jobs'>) =>
   row

@@ -124,7 +124,9 @@ const unendedStatuses = ['queued', 'in_progress'] as const
 async function removeExpired({ store: { db }, clock }: Options): Promise<boolean> {
   const now = clock()
   if (!(await takeTurn(db, 'image_jobs', now, sweepMs))) return false
-  const expired = db.selectFrom('image_jobs').select('id').where('expires_at', '<=', now)
+  // Running jobs expire after their end, so that a clock that jumps ahead ends none.
+  const ended = db.selectFrom('image_jobs').select('id').where('owner', 'is', null)
+  const expired = ended.where('expires_at', '<=', now)
   for (let rows = removedRowsMax; rows === removedRowsMax;) {
     const batch = db.deleteFrom('image_jobs').where('id', 'in', expired.limit(removedRowsMax))
     rows = Number((await batch.executeTakeFirst()).numDeletedRows)
@@ -147,15 +149,26 @@ async function cancelJob(options: Options, caller: JobOwner, id: string): Promis
     .updateTable('image_jobs')
     .where('status', 'in', unendedStatuses)
     .where('id', '=', id)
-    .set({ status: 'cancelled', owner: null, completed_at: clock(), tasks: '[]', ...content })
+    .set({ status: 'cancelled', ...endColumns(job, clock()), ...content })
   await store.decide(() => cancelling.execute())
+}
+
+/** The columns of a job that ends now; it exists as many days from now as it would have since its creation. */
+function endColumns({ createdAtMs, expiresAtMs }: ImageJob, now: number) {
+  return {
+    owner: null,
+    completed_at: now,
+    expires_at: now + expiresAtMs - createdAtMs,
+    tasks: '[]',
+  }
 }
 
 /** Ends a job in one transaction with what follows from its end. */
 function endJob(options: Options, job: ImageJob, end: JobEnd): Promise<boolean> {
   const { store, removal, clock } = options
-  const { status, content, expiresAtMs = job.expiresAtMs } = end
-  const ended = { status, owner: null, completed_at: clock(), expires_at: expiresAtMs, tasks: '[]' }
+  const { status, content, expiresAtMs } = end
+  const columns = endColumns(job, clock())
+  const ended = { ...columns, status, expires_at: expiresAtMs ?? columns.expires_at }
   return store.decide(() =>
     store.db.transaction().execute(async (transaction) => {
       const { numUpdatedRows } = await transaction

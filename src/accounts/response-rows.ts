@@ -2,6 +2,7 @@ import { promisify } from 'node:util'
 import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib'
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 import type { StoredItem, StoredResponse } from '../core/stored-responses.ts'
+import { processName } from '../storage/process-name.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { StoredResponsesTable, Tables } from '../storage/tables.ts'
 import type { Store } from '../storage/store.ts'
@@ -36,7 +37,12 @@ export type SealedRow = Omit<
   'created_at' | 'expires_at' | 'key_id' | 'runs_until' | 'owner'
 >
 
-type End = { items: IndexedItems; lateAt: number; publish: RawBuilder<unknown> | undefined }
+type End = {
+  items: IndexedItems
+  lateAt: number
+  expiresAt: number
+  publish: RawBuilder<unknown> | undefined
+}
 
 /**
  * Replaces a response in progress, adds its new items, and publishes its event; false if it has ended, is late or was
@@ -45,17 +51,18 @@ type End = { items: IndexedItems; lateAt: number; publish: RawBuilder<unknown> |
 export async function endResponse(
   { db }: Pick<Store, 'db'>,
   row: SealedRow,
-  { items, lateAt, publish }: End,
+  { items, lateAt, expiresAt, publish }: End,
 ): Promise<boolean> {
   const { id, account_id: accountId, mode, ...content } = row
   return db.transaction().execute(async (transaction) => {
     const { numUpdatedRows: ended } = await transaction
       .updateTable('stored_responses')
-      .set({ ...content, runs_until: null, owner: null })
+      .set({ ...content, expires_at: expiresAt, runs_until: null, owner: null })
       .where('id', '=', id)
       .where('account_id', '=', accountId)
       .where('mode', '=', mode)
-      .where('runs_until', '>=', lateAt)
+      // A process is never late with its own response, but its clock may have jumped ahead.
+      .where((one) => one.or([one('runs_until', '>=', lateAt), one('owner', '=', processName)]))
       .executeTakeFirst()
     if (ended === 0n) return false
     await indexing(db, row, items).execute(transaction)

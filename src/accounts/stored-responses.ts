@@ -40,6 +40,8 @@ type Options = {
     storedResponsesBytesMax: number
   }
   clock: () => number
+  /** Whether this process executes the call of a response. */
+  isRunning: (id: string) => boolean
   events: {
     /** Reports a sweep; `error` is the reason if it failed. */
     worked(work: string, error?: unknown): void
@@ -84,7 +86,9 @@ export function createStoredResponses(options: Options): ResponseStore {
     const now = clock()
     unchecked = new Map()
     if (!(await takeTurn(db, 'stored_responses', now, sweepMs))) return false
-    const expired = db.selectFrom('stored_responses').select('id').where('expires_at', '<=', now)
+    // Those in progress expire after their end, so that a clock that jumps ahead ends none.
+    const ended = db.selectFrom('stored_responses').select('id').where('owner', 'is', null)
+    const expired = ended.where('expires_at', '<=', now)
     await removeResponses(store, () => expired.limit(removedRowsMax).execute())
     return true
   }
@@ -137,20 +141,25 @@ type Putting = { caller: Owner; stored: StoredResponse; memory: MemoryHold }
 
 /** Stores a response. */
 async function put(options: Options, putting: Putting): Promise<SealedRow | 'too_large'> {
-  const { store, limits, clock } = options
+  const { store } = options
   const { createdAtMs, runsUntil = null } = putting.stored
   return sealed(options, putting, async (content, items) => {
     const row: Row = {
       ...content,
       key_id: putting.caller.keyId,
       created_at: createdAtMs,
-      expires_at: clock() + limits().storedResponsesDays * dayMs,
+      expires_at: expiryOf(options),
       runs_until: runsUntil,
       owner: runsUntil === null ? null : processName,
     }
     await store.decide(() => insertResponse(store, row, items))
     return content
   })
+}
+
+/** When a response expires that is stored now. */
+function expiryOf({ clock, limits }: Options): number {
+  return clock() + limits().storedResponsesDays * dayMs
 }
 
 /** Replaces a response in progress by its end. */
@@ -160,7 +169,7 @@ async function end(options: Options, putting: Putting): Promise<SealedRow | 'too
   const items = indexedItems({ input: [], response: putting.stored.response })
   const publish = publishingOf(putting, clock())
   return sealed(options, putting, async (content) => {
-    const end = { items, lateAt: lateAt(clock), publish }
+    const end = { items, lateAt: lateAt(clock), expiresAt: expiryOf(options), publish }
     return (await store.decide(() => endResponse(store, content, end))) ? content : 'ended'
   })
 }
@@ -204,7 +213,7 @@ function ownRow({ store, clock }: Options, { accountId, keyId, mode, models }: O
     .where('id', '=', id)
     .where('account_id', '=', accountId)
     .where('mode', '=', mode)
-    .where('expires_at', '>', clock())
+    .where((one) => one.or([one('expires_at', '>', clock()), one('owner', 'is not', null)]))
   // An API key must not get answers of models that it may not call.
   return models === null ? row : row.where('key_id', '=', keyId)
 }
@@ -215,7 +224,7 @@ async function read(
   id: string,
   memory: MemoryHold,
 ): Promise<StoredResponse | undefined> {
-  const { store, encryption, clock } = options
+  const { store, encryption, clock, isRunning } = options
   const own = ownRow(options, caller, id)
   if (own === undefined) return undefined
   const size = await store.decide(() => own.select('text_bytes').executeTakeFirst())
@@ -231,7 +240,8 @@ async function read(
   const content = JSON.parse(text.toString()) as Pick<StoredResponse, 'input' | 'response'>
   const { created_at: createdAtMs, runs_until: runsUntil } = row
   if (runsUntil === null) return { id, createdAtMs, ...content }
-  const response = runsUntil < lateAt(clock) ? interrupted(content.response) : content.response
+  const isLate = runsUntil < lateAt(clock) && !isRunning(id)
+  const response = isLate ? interrupted(content.response) : content.response
   return { id, createdAtMs, input: content.input, response, runsUntil }
 }
 

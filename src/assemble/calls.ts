@@ -76,14 +76,11 @@ export async function assembleCalls(
   const guardedConnector = endpointConnector({ ...publicNet, connectTimeoutMs }, privateNetworks)
   const counts = countsOf(environment, limits)
   const isOneOfSeveral = workerCount(config) > 1 || store.dialect === 'postgres'
-  const idempotency = createIdempotency({
-    store,
-    limits,
-    clock,
-    onFault: events.faulted,
-    isOneOfSeveral,
-  })
-  const storedResponses = createStoredResponses({ store, encryption, limits, clock, events })
+  const inStore = { store, limits, clock }
+  const onFault = events.faulted
+  const idempotency = createIdempotency({ ...inStore, onFault, isOneOfSeveral })
+  const isRunning = (id: string): boolean => background.backgroundCalls.isRunning(id)
+  const storedResponses = createStoredResponses({ ...inStore, encryption, isRunning, events })
   const pictureFiles = await pictureFilesOf(environment, { store, secret, encryption }, limits)
   const stored = { store, encryption, storedResponses, current }
   const background = assembleBackground(environment, stored)

@@ -6,6 +6,23 @@ import { forEachStore } from '../support/each-store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
 
+const dayMs = 86_400_000
+const aJob: ImageJob = {
+  id: `imgjob_${'1'.repeat(32)}`,
+  accountId: 'acc',
+  keyId: 'key',
+  mode: 'live',
+  operation: 'generation',
+  model: 'm',
+  status: 'queued',
+  createdAtMs: 1,
+  completedAtMs: null,
+  expiresAtMs: 5000,
+  tasks: [],
+  content: { request: { body: { prompt: 'x' }, strict: false, fallback: true } },
+}
+type Opening = { clock: () => number; imageJobsPerAccountMax?: number }
+
 forEachStore('the stored image jobs', () => {
   let folder: TemporaryFolder
   let store: Awaited<ReturnType<typeof openTestStore>>
@@ -18,8 +35,8 @@ forEachStore('the stored image jobs', () => {
     folder.remove()
   })
 
-  it('are adopted with their content', async () => {
-    const jobs = createImageJobs({
+  const open = ({ clock, imageJobsPerAccountMax = 10 }: Opening) =>
+    createImageJobs({
       store: { ...store, decide: (run: () => Promise<unknown>) => run() } as never,
       encryption: createEncryption({
         dataDir: folder.path,
@@ -27,52 +44,55 @@ forEachStore('the stored image jobs', () => {
         databaseUrl: undefined,
       }),
       removal: () => [],
-      limits: { imageJobsPerAccountMax: 10 },
-      clock: () => 1000,
+      limits: { imageJobsPerAccountMax },
+      clock,
       onSwept: () => undefined,
     })
-    const id = `imgjob_${'1'.repeat(32)}`
-    const request = { body: { prompt: 'x' }, strict: false, fallback: true }
-    const job: ImageJob = {
-      id,
-      accountId: 'acc',
-      keyId: 'key',
-      mode: 'live',
-      operation: 'generation',
-      model: 'm',
-      status: 'queued',
-      createdAtMs: 1,
-      completedAtMs: null,
-      expiresAtMs: 5000,
-      tasks: [],
-      content: { request },
-    }
-    await jobs.begin(job)
+
+  it('are adopted with their content', async () => {
+    const jobs = open({ clock: () => 1000 })
+    await jobs.begin(aJob)
     await store.db.updateTable('image_jobs').set({ owner: 'gone' }).execute()
     const rows = await jobs.adopt('gone', 20)
-    expect(rows[0]!.content).to.deep.equal({ request })
+    expect(rows[0]!.content).to.deep.equal(aJob.content)
+    jobs.close()
+  })
+
+  it('are not lost while they run, though a clock jumps ahead by 40 days', async () => {
+    let now = 1000
+    const jobs = open({ clock: () => now })
+    for (const status of ['completed', 'failed', 'cancelled'] as const) {
+      const job = { ...aJob, id: `imgjob_${status.length.toString().repeat(32)}`, createdAtMs: now }
+      job.expiresAtMs = now + 7 * dayMs
+      const caller = { ...job, models: null }
+      const statusNow = async () => (await jobs.find(caller, job.id))?.status
+      await jobs.begin(job)
+      now += 40 * dayMs
+      await jobs.sweep()
+      expect(await statusNow()).to.equal('queued')
+      expect((await jobs.list(caller, { limit: 1 }))[0]).to.include({ id: job.id })
+      if (status === 'cancelled') await jobs.cancel(caller, job.id)
+      else await jobs.end(job, { status, content: {} })
+      now += 7 * dayMs - 1
+      await jobs.sweep()
+      expect(await statusNow()).to.equal(status)
+      now += 60_000
+      await jobs.sweep()
+      expect(await statusNow()).to.equal(undefined)
+    }
     jobs.close()
   })
 
   it('are bounded for each account, listed by page among 10,000, and removed when they expire', async () => {
     let now = 1000
-    const jobs = createImageJobs({
-      store: { ...store, decide: (run: () => Promise<unknown>) => run() } as never,
-      encryption: createEncryption({
-        dataDir: folder.path,
-        encryptionKey: undefined,
-        databaseUrl: undefined,
-      }),
-      removal: () => [],
-      limits: { imageJobsPerAccountMax: 10_000 },
-      clock: () => now,
-      onSwept: () => undefined,
-    })
+    const jobs = open({ imageJobsPerAccountMax: 10_000, clock: () => now })
     const model = await store.db.selectFrom('image_jobs').selectAll().executeTakeFirstOrThrow()
     const rowOf = (index: number) => ({
       ...model,
       id: `imgjob_f${index.toString(16).padStart(31, '0')}`,
       account_id: 'many',
+      status: 'completed' as const,
+      owner: null,
       expires_at: 2000,
     })
     for (let from = 0; from < 10_000; from += 500) {

@@ -20,6 +20,7 @@ forEachStore('the rows of stored responses', () => {
   let responses: ResponseStore
   let now = Date.parse('2026-11-22T12:00:00Z')
   const reports: unknown[] = []
+  const running = new Set<string>()
   const openWith = (encryptionKey: string) =>
     createStoredResponses({
       store,
@@ -30,6 +31,7 @@ forEachStore('the rows of stored responses', () => {
       }),
       limits: () => ({ ...bounds, storedResponsesDays: 2 }),
       clock: () => now,
+      isRunning: (id) => running.has(id),
       events: { worked: (work, error) => void reports.push(error ?? work), faulted: reports.push },
     })
   beforeEach(async () => {
@@ -74,6 +76,31 @@ forEachStore('the rows of stored responses', () => {
       0, 0,
     ])
     expect(reports).to.deep.equal(['stored_responses', 'stored_responses'])
+  })
+
+  it('are not lost while they run, though a clock jumps ahead by 40 days', async () => {
+    const [id, createdAtMs] = ['resp_1', now]
+    const stored = (status: 'in_progress' | 'completed') => ({
+      id,
+      createdAtMs,
+      input: [item(1)],
+      response: { id, status, output: status === 'completed' ? [item(2)] : [] },
+    })
+    const begun = { ...stored('in_progress'), runsUntil: now + 600_000 } as never
+    await responses.put(caller, begun, uncounted)
+    running.add(id)
+    const statusNow = async () => (await responses.get(caller, id, uncounted))?.response.status
+    now += 40 * dayMs
+    await responses.sweep()
+    expect(await statusNow()).to.equal('in_progress')
+    expect(await responses.end(caller, stored('completed') as never, uncounted)).to.equal('stored')
+    running.clear()
+    now += 2 * dayMs - 1
+    await responses.sweep()
+    expect(await statusNow()).to.equal('completed')
+    now += 60_000
+    await responses.sweep()
+    expect(await count('stored_responses')).to.equal(0)
   })
 
   it('keep a conversation of thousands of items, whose newest ones have an entry', async () => {

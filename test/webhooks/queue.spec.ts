@@ -242,6 +242,12 @@ forEachStore('the queue of webhook deliveries', () => {
     expect(await due.execute()).to.have.length(3)
     now += 30 * 86_400_000
     await sweepOnce()
+    // A clock that jumps ahead removes no event that has not been sent.
+    expect(await states('acc_2')).to.deep.equal({ pending: 3 })
+    const ended = { state: 'delivered', next_at: null } as const
+    await store.db.updateTable('webhook_deliveries').set(ended).execute()
+    now += 600_000
+    await sweepOnce()
     expect(await states()).to.deep.equal({})
   })
 })

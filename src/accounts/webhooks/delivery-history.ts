@@ -26,7 +26,8 @@ export function sweepDeliveries({ store: { db }, clock, onSwept }: Options): Swe
   const sweep = async (): Promise<boolean> => {
     const now = clock()
     if (!(await takeTurn(db, 'webhook_deliveries', now, sweepMs))) return false
-    await removeDeliveries(db, sql`created_at <= ${now - historyMs}`)
+    // Pending ones end within a day of their schedule, unless a clock has jumped ahead.
+    await removeDeliveries(db, sql`created_at <= ${now - historyMs} and next_at is null`)
     const { rows } = await sql<{ id: string }>`select account_id as id from webhook_deliveries
       group by account_id having count(*) > ${sql.lit(deliveriesMax)}`.execute(db)
     for (const { id } of rows)

@@ -27,7 +27,7 @@ export function createBackgroundCalls(options: Options) {
   const { backgroundCallsPerAccountMax: most } = options.limits
   const places = new Map<string, number>()
   const watchers = new Map<string, number>()
-  const calls = new Set<AbortController>()
+  const calls = new Map<string, AbortController>()
   const ends = createEnds(options)
   return {
     /** Takes a place of an account. Throws `rate_limit_exceeded`, unless the call was admitted by another process. */
@@ -38,11 +38,11 @@ export function createBackgroundCalls(options: Options) {
       let stop: (() => void) | undefined
       return {
         runs: (id, ending) => {
-          calls.add(ending)
+          calls.set(id, ending)
           const off = ends.on(id, () => ending.abort(callerCancelled()))
           stop = () => {
             off()
-            calls.delete(ending)
+            calls.delete(id)
           }
         },
         leave: () => {
@@ -69,11 +69,12 @@ export function createBackgroundCalls(options: Options) {
     },
     /** Called when a response or job has ended: ends its call if this process runs it, and its watchers. */
     ended: ends.emit,
+    isRunning: (id: string) => calls.has(id),
     /** Whether any call runs. */
     isBusy: () => calls.size > 0,
     /** Aborts all calls with a ProviderFailure. */
     endAll: (reason: Error) => {
-      for (const ending of calls) ending.abort(reason)
+      for (const ending of calls.values()) ending.abort(reason)
     },
     /** Reports an error that is no failure of a call. */
     faulted: options.onFault,
