@@ -125,7 +125,8 @@ export const requestParameters: {
       "values": [
         "png",
         "jpeg",
-        "webp"
+        "webp",
+        "svg"
       ]
     },
     "output_compression": {
@@ -326,12 +327,52 @@ export const requestParameters: {
         "values": [
           "png",
           "jpeg",
-          "webp"
+          "webp",
+          "svg"
         ]
       },
       "output_compression": {
         "minimum": 0,
         "maximum": 100
+      }
+    },
+    "ImageConfigRecraft": {
+      "aspect_ratio": {},
+      "image_size": {},
+      "n": {
+        "minimum": 1,
+        "maximum": 10
+      },
+      "seed": {
+        "minimum": 0,
+        "maximum": 2147483647
+      },
+      "output_format": {
+        "values": [
+          "png",
+          "jpeg",
+          "webp",
+          "svg"
+        ]
+      },
+      "style": {},
+      "substyle": {},
+      "style_id": {},
+      "style_match": {
+        "values": [
+          "flexible",
+          "precise"
+        ]
+      },
+      "negative_prompt": {},
+      "text_layout": {
+        "minimum": 1,
+        "maximum": 64
+      },
+      "controls": {},
+      "strength": {
+        "minimum": 0,
+        "maximum": 1
       }
     }
   }

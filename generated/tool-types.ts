@@ -92,7 +92,7 @@ export interface components {
              * @description File format. The default depends on the model.
              * @enum {string}
              */
-            output_format?: "png" | "jpeg" | "webp";
+            output_format?: "png" | "jpeg" | "webp" | "svg";
             /**
              * @description Call the model again instead of returning the cached result of an identical call.
              * @default false

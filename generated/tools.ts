@@ -276,7 +276,8 @@ export const tools = [
           "enum": [
             "png",
             "jpeg",
-            "webp"
+            "webp",
+            "svg"
           ]
         },
         "fresh": {

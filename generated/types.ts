@@ -3800,8 +3800,14 @@ export interface components {
         ImageBackground: "transparent" | "opaque" | "auto";
         /** @enum {string} */
         ImageInputFidelity: "high" | "low";
+        /**
+         * @description `svg` is a vector picture. Only models that make vector pictures have it: it is never made from
+         *     pixels, and never converted to them.
+         * @enum {string}
+         */
+        ImageFormat: "png" | "jpeg" | "webp" | "svg";
         /** @enum {string} */
-        ImageFormat: "png" | "jpeg" | "webp";
+        ImagePixelFormat: "png" | "jpeg" | "webp";
         /**
          * @description How strictly the provider filters content. `low` works only with models that support it.
          * @enum {string}
@@ -4182,26 +4188,26 @@ export interface components {
             image_size?: components["schemas"]["ImageSizeClass"];
             n?: components["schemas"]["ChatImageCount"];
             seed?: components["schemas"]["ImageSeed"];
-            output_format?: components["schemas"]["ImageFormat"];
+            output_format?: components["schemas"]["ImagePixelFormat"];
         };
         /** @description Options of Alibaba's image models. */
         ImageConfigAlibaba: {
             image_size?: components["schemas"]["ImagePixels"];
             n?: number;
             seed?: components["schemas"]["ImageSeed"];
-            output_format?: components["schemas"]["ImageFormat"];
+            output_format?: components["schemas"]["ImagePixelFormat"];
         };
         /** @description Options of Z.AI's image models. */
         ImageConfigZai: {
             image_size?: components["schemas"]["ImagePixels"];
             n?: components["schemas"]["ChatImageCount"];
-            output_format?: components["schemas"]["ImageFormat"];
+            output_format?: components["schemas"]["ImagePixelFormat"];
         };
         /** @description Options of ByteDance's image models. */
         ImageConfigBytedance: {
             image_size?: components["schemas"]["ImagePixels"];
             n?: components["schemas"]["ChatImageCount"];
-            output_format?: components["schemas"]["ImageFormat"];
+            output_format?: components["schemas"]["ImagePixelFormat"];
         };
         /** @description Options of xAI's image models. */
         ImageConfigXai: {
@@ -4211,7 +4217,7 @@ export interface components {
             /** @enum {string} */
             quality?: "auto" | "low" | "medium";
             n?: components["schemas"]["ChatImageCount"];
-            output_format?: components["schemas"]["ImageFormat"];
+            output_format?: components["schemas"]["ImagePixelFormat"];
         };
         /** @description Options of the image models of OpenAI and of OpenAI-compatible endpoints. */
         ImageConfigOpenai: {
@@ -4223,8 +4229,54 @@ export interface components {
             output_format?: components["schemas"]["ImageFormat"];
             output_compression?: components["schemas"]["ImageCompression"];
         };
+        RecraftColor: {
+            /** @description Red, green and blue. */
+            rgb: number[];
+            /** @description The share of the color. All weights together are at most 1. */
+            weight?: number;
+        };
+        RecraftControls: {
+            /** @description Preferred colors. */
+            colors?: components["schemas"]["RecraftColor"][];
+            background_color?: components["schemas"]["RecraftColor"];
+            /** @description From plain to eccentric. */
+            artistic_level?: number;
+            /** @description Whether the picture has no text. */
+            no_text?: boolean;
+        };
+        /** @description A word and its place in the picture. */
+        RecraftText: {
+            text: string;
+            /** @description The corners of the word, each with its distance from the left and the top; 1 is the whole side. */
+            bbox: number[][];
+        };
+        /** @description Options of Recraft's image models. Each model takes some of them. */
+        ImageConfigRecraft: {
+            aspect_ratio?: components["schemas"]["ImageAspectRatio"];
+            image_size?: ("1K" | "2K") | components["schemas"]["ImagePixels"];
+            n?: components["schemas"]["ChatImageCount"];
+            seed?: components["schemas"]["ImageSeed"];
+            output_format?: components["schemas"]["ImageFormat"];
+            /** @description The name of one of Recraft's styles. */
+            style?: string;
+            substyle?: string;
+            /** @description The id of a style of your account at Recraft, in place of `style`. */
+            style_id?: string;
+            /**
+             * @description How closely the picture matches the style of `style_id`.
+             * @enum {string}
+             */
+            style_match?: "flexible" | "precise";
+            /** @description What the picture must not show. */
+            negative_prompt?: string;
+            /** @description Words with their places. */
+            text_layout?: components["schemas"]["RecraftText"][];
+            controls?: components["schemas"]["RecraftControls"];
+            /** @description How far an edit goes from its input image; 0.5 when absent. */
+            strength?: number;
+        };
         /** @description Options of an image model. The supported keys depend on the provider of the model. */
-        ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigXai"] | components["schemas"]["ImageConfigOpenai"];
+        ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigXai"] | components["schemas"]["ImageConfigOpenai"] | components["schemas"]["ImageConfigRecraft"];
         /**
          * @description Marks the end of the part of the prompt that the provider may cache, for providers that need
          *     such a mark.
@@ -6487,7 +6539,7 @@ export interface components {
         ImageAbilities: {
             size: components["schemas"]["ImageSizeRule"];
             qualities?: string[];
-            /** @description Formats that the vendor produces; the gateway converts to others. */
+            /** @description Formats that the vendor produces; the gateway converts to others, except to `svg`. */
             output_formats?: string[];
             /** @description Format that the vendor returns by default. */
             native_format?: components["schemas"]["ImageFormat"];
@@ -6495,11 +6547,22 @@ export interface components {
             output_compression?: boolean;
             /** @description Whether the vendor sends partial images. */
             partial_images?: boolean;
+            /** @description Whether the model makes SVG only from a text, and one picture per call. */
+            single_svg?: boolean;
+            /**
+             * @description Whether the vendor makes an edit in the size of its input image; the gateway fits it to a
+             *     requested size.
+             */
+            edits_without_size?: boolean;
             input_fidelities?: string[];
             /** @description Members of `image_config` that the model takes besides the sizes, formats and settings described here. */
             options?: string[];
+            /** @description Members of `image_config` that the model takes only with an input image. */
+            edit_options?: string[];
             /** @description Maximum length of a prompt. Some vendors ignore the rest, others refuse it. */
             prompt_characters_max?: number;
+            /** @description Whether the gateway refuses a longer prompt, as the vendor does. */
+            refuses_long_prompts?: boolean;
             /** @description Whether `user` is sent to the vendor. */
             end_user?: boolean;
             /** @description Whether the model takes `moderation`. */
@@ -9132,6 +9195,8 @@ export interface operations {
                     "image/jpeg": string;
                     /** @example The bytes of the picture. */
                     "image/webp": string;
+                    /** @example The bytes of the picture. */
+                    "image/svg+xml": string;
                 };
             };
             /** @description The requested range of the picture. */
@@ -9151,6 +9216,8 @@ export interface operations {
                     "image/jpeg": string;
                     /** @example The bytes of the picture. */
                     "image/webp": string;
+                    /** @example The bytes of the picture. */
+                    "image/svg+xml": string;
                 };
             };
             /** @description The picture has the tag of `If-None-Match`. */

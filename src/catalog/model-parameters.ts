@@ -149,7 +149,9 @@ function imageParameters({ row }: Model, { factsOf }: ParameterRules): Parameter
     aspect_ratio: 'aspect_ratio' in config && listed(size.aspect_ratios),
     image_size: 'image_size' in config && size.kind !== 'none' && sizesIn(size),
     seed: 'seed' in config && capabilities['seed'] === true && {},
-    ...Object.fromEntries((image.options ?? []).map((name) => [name, {}])),
+    ...Object.fromEntries(
+      [...(image.options ?? []), ...(image.edit_options ?? [])].map((name) => [name, {}]),
+    ),
   }
   const describe = (bounds: Readonly<Record<string, RequestParameter>>, prefix = '') => {
     return ([name, given]: [string, RequestParameter | false]): Parameter[] =>

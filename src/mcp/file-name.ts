@@ -48,6 +48,7 @@ const extensions: Record<ImageFormat, readonly string[]> = {
   png: ['.png'],
   jpeg: ['.jpg', '.jpeg'],
   webp: ['.webp'],
+  svg: ['.svg'],
 }
 
 /** The format of a name's extension; undefined for any other extension and for none. */

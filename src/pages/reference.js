@@ -153,7 +153,9 @@ function imagesIn({ content, contentType }) {
   try {
     const { output_format: format = 'png' } = JSON.parse(content, collect)
     return found.map((value) =>
-      value.startsWith('data:') ? value : `data:image/${format};base64,${value}`,
+      value.startsWith('data:')
+        ? value
+        : `data:image/${format === 'svg' ? 'svg+xml' : format};base64,${value}`,
     )
   } catch {
     // Swagger UI shows the text with a note that it is not JSON.

@@ -3,6 +3,7 @@ import { joinPieces, type Pieces } from '../bytes/pieces.ts'
 import type { CheckPicture, NamedAddress, Picture, Pixels } from '../core/image/image.ts'
 import type { Warning } from '../core/model.ts'
 import { pictureBytesMax, pictureKind, pictureKinds, readPicture } from '../core/image/picture.ts'
+import { isSvg } from '../core/image/svg.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal } from './data-url.ts'
 import { isPrivateHost } from '../core/public-address.ts'
 import { completed, type DecodesPicture } from './whole.ts'
@@ -21,6 +22,7 @@ const sideMin = 8
 export function checkPicture(base64: Pieces, param: string): Picture {
   const picture = readPicture(base64)
   if (picture === undefined) {
+    if (isSvg(base64)) throw svgRefusal(param)
     const kind = pictureKind(base64)
     const what = kind === undefined ? 'This' : `This is a ${kind.toUpperCase()} image. It`
     throw refusal('invalid_value', `${what} is not a PNG, JPEG or WebP image.`, param)
@@ -41,6 +43,11 @@ export async function checkSource(
   const ended = completed(picture)!
   if (ended !== picture && !(await decodes(ended))) throw broken(param)
   return ended
+}
+
+function svgRefusal(param: string): GatewayError {
+  const text = 'This is not a PNG, JPEG or WebP image, but an SVG. Convert it to a PNG first.'
+  return refusal('invalid_value', text, param)
 }
 
 /** Vendors refuse broken images too, each with a different message. */
@@ -68,6 +75,7 @@ export const checkNamedPicture: CheckPicture = (named, texts, warnings) => {
   const { base64 } = read
   const kind = pictureKind(base64)
   if (kind === undefined) {
+    if (isSvg(base64)) throw svgRefusal(param)
     throw refusal('invalid_value', 'This is not a PNG, JPEG, WebP or GIF image.', param)
   }
   const checked = readByAll.has(kind) ? checkPicture(base64, param).base64 : base64

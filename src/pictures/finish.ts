@@ -25,14 +25,19 @@ const queueBytesMax = 128 * 1024 * 1024
 const pixelsMax = 8192 * 8192
 
 /** Memory for each pixel that is read or written, as measured (docs/performance.md#memory). */
-const readBytes: Record<ImageFormat, number> = { png: 1, jpeg: 3, webp: 7 }
-const writtenBytes: Record<ImageFormat, number> = { png: 1, jpeg: 7, webp: 8 }
+const readBytes: Record<ImageFormat, number> = { png: 1, jpeg: 3, webp: 7, svg: 0 }
+const writtenBytes: Record<ImageFormat, number> = { png: 1, jpeg: 7, webp: 8, svg: 0 }
 /** Bytes of a decoded pixel. */
 const decodedBytes = 4
 /** Encoding a larger WebP with the usual effort takes seconds, for a file that is a twentieth smaller. */
 const easyPixelsMax = 3_000_000
 /** The longest side that a format can have. */
-const sideMax: Record<ImageFormat, number> = { png: 2 ** 31 - 1, jpeg: 65_535, webp: 16_383 }
+const sideMax: Record<ImageFormat, number> = {
+  png: 2 ** 31 - 1,
+  jpeg: 65_535,
+  webp: 16_383,
+  svg: Infinity,
+}
 
 /** One limit for all CPU-heavy work on pixels: conversions and the sandbox's rendering. */
 export function createPixelQueue({ rendersConcurrentMax, rendersQueuedMax }: Limits): Queue {
@@ -61,6 +66,7 @@ export function conversionBytes(from: Shape, to: Shape): number {
 export function createConversion(pixelQueue: Queue, bytesMax: number): Conversion {
   return {
     check: (plan, made) => {
+      if (plan.targetFormat === 'svg') return
       const { vendorFormat = made ?? 'jpeg', vendorPixels = pixelsAssumed } = plan
       const from = { format: vendorFormat, ...vendorPixels }
       const param = changeOf(from, plan)
@@ -79,9 +85,11 @@ export function createConversion(pixelQueue: Queue, bytesMax: number): Conversio
       }
     },
     assertRoom: ({ targetPixels, targetFormat, compression }) => {
+      if (targetFormat === 'svg') return
       if (targetPixels ?? targetFormat ?? compression) pixelQueue.assertRoom()
     },
     finish: async (picture, plan, signal) => {
+      if (checkVector(picture, plan)) return { picture }
       const change = changeOf(picture, plan)
       if (change === undefined && isWhole(picture)) return { picture }
       if (picture.width * picture.height > pixelsMax) {
@@ -101,6 +109,15 @@ export function createConversion(pixelQueue: Queue, bytesMax: number): Conversio
       return { picture: converted, credentialsLostFor: isSigned ? change : undefined }
     },
   }
+}
+
+/** Whether it is a vector picture, which is delivered unchanged. Throws `malformed` for one that is not expected. */
+function checkVector({ format }: Picture, { targetFormat, mayBeSvg }: ImagePlan): boolean {
+  const isVector = format === 'svg'
+  if (isVector === (targetFormat === 'svg') || (isVector && mayBeSvg === true)) return isVector
+  const [expected, kind] = isVector ? ['pixels', 'an SVG'] : ['an SVG', `a ${format.toUpperCase()}`]
+  const text = `The provider made ${kind} in place of ${expected}, which cannot be converted.`
+  throw new ProviderFailure('malformed', text)
 }
 
 function shapeAfter(from: Shape, plan: ImagePlan): Shape {
@@ -159,6 +176,7 @@ const finders: Record<ImageFormat, (file: File) => boolean> = {
   png: inPng,
   jpeg: inJpeg,
   webp: inWebp,
+  svg: () => false,
 }
 
 /** More parts than real files have before their pixels; bounds the work on malicious files. */

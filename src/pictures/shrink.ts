@@ -14,7 +14,8 @@ const quality = 80
 
 /** Makes previews: JPEG, or WebP for transparent pictures, as large as the byte limit allows. */
 export function createShrink(pixelQueue: Pick<Queue, 'run'>): ShrinkPicture {
-  return (picture, bytesMax) => {
+  return async (picture, bytesMax) => {
+    if (picture.format === 'svg') return undefined
     const bytes = conversionBytes(picture, { ...picture, format: 'webp' })
     return pixelQueue.run(() => shrunk(picture, bytesMax), { bytes })
   }

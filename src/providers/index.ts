@@ -14,6 +14,7 @@ import { plainDialect } from './openai-compatible/dialect.ts'
 import { openrouter } from './openrouter/index.ts'
 import { perplexity } from './perplexity/index.ts'
 import { together } from './together/index.ts'
+import { recraft } from './recraft/index.ts'
 import type { Vendor } from './vendor.ts'
 import { xai } from './xai/index.ts'
 import { zai } from './zai/index.ts'
@@ -37,6 +38,7 @@ export const vendors: readonly Vendor[] = [
   moonshot,
   cerebras,
   perplexity,
+  recraft,
   ...hosts,
 ]
 

@@ -7,6 +7,7 @@ import type { StreamedChat } from '../core/chat/stream.ts'
 import { withName } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { Picture } from '../core/image/image.ts'
+import { mediaType } from '../core/image/picture.ts'
 import { noUsage, type Usage } from '../core/money/price.ts'
 import type { Receipt } from '../core/receipt.ts'
 import type { Answer } from '../http/answer.ts'
@@ -192,6 +193,6 @@ async function pictureAnswer(
 /** One item of `images`; the media type is detected from the bytes. */
 function imageJson({ base64, format }: Picture, index: number): (string | Buffer)[] {
   const comma = index === 0 ? '' : ','
-  const start = `${comma}{"type":"image_url","image_url":{"url":"data:image/${format};base64,`
+  const start = `${comma}{"type":"image_url","image_url":{"url":"data:${mediaType(format)};base64,`
   return [start, ...base64, '"}}']
 }

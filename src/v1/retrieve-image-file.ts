@@ -1,4 +1,5 @@
 import { GatewayError } from '../core/error.ts'
+import { mediaType } from '../core/image/picture.ts'
 import type { PictureFile, PictureFiles } from '../core/picture-files.ts'
 import type { Answer } from '../http/answer.ts'
 import { isCurrent } from '../http/entity-tag.ts'
@@ -33,7 +34,7 @@ export function retrieveImageFile({ pictureFiles }: Options): Operation<'retriev
 function headersOf({ id, format, sha256 }: PictureFile) {
   const extension = format === 'jpeg' ? 'jpg' : format
   return {
-    'content-type': `image/${format}`,
+    'content-type': mediaType(format),
     'content-disposition': `inline; filename="${id}.${extension}"`,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',

@@ -35,7 +35,7 @@ export const bodies: Record<string, Row[]> = {
     { name: 'background', type: 'string', values: ['transparent', 'opaque', 'auto'] },
     { name: 'input_fidelity', type: 'string', values: ['high', 'low'] },
     { name: 'n', type: 'integer', default: 1, minimum: 1, maximum: 10 },
-    { name: 'output_format', type: 'string', values: ['png', 'jpeg', 'webp'] },
+    { name: 'output_format', type: 'string', values: ['png', 'jpeg', 'webp', 'svg'] },
     { name: 'output_compression', type: 'integer', minimum: 0, maximum: 100 },
     { name: 'quality', type: 'string', values: ['low', 'medium', 'high', 'auto'] },
     { name: 'size', type: 'string', values: ['auto', '1024x1024', '1536x1024', '1024x1536'] },

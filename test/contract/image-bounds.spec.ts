@@ -8,7 +8,7 @@ import {
   type Schema,
 } from '../support/contract.ts'
 import type { TestGateway } from '../support/gateway.ts'
-import { pixel, pixelFile } from '../support/pixel.ts'
+import { flatPng, pixelFile } from '../support/pixel.ts'
 import {
   byMember,
   describeBounds,
@@ -30,8 +30,8 @@ const subjects: Subject[] = [
   },
   {
     id: 'createImageEdit',
-    base: { prompt: 'a fox', images: [{ image_url: pixel }] },
-    models: ['gpt-image-2.6-sunburst'],
+    base: { prompt: 'a fox', images: [{ image_url: flatPng(256) }] },
+    models: ['gpt-image-2.6-sunburst', 'recraft/recraftv4_1_vector'],
   },
 ]
 

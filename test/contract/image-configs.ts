@@ -24,5 +24,10 @@ export const imageConfigs: Subject[] = [
     base: { image_size: '1024x1024' },
     models: ['gpt-image-2.6-sunburst', 'openrouter/any/painter'],
   },
+  {
+    id: 'ImageConfigRecraft',
+    base: { image_size: '1K' },
+    models: ['recraft/recraftv3', 'recraft/recraftv4_1_pro', 'recraft/recraftv4_1_vector'],
+  },
   { id: 'ImageConfigXai', base: { image_size: '1K' }, models: ['xai/grok-imagine-image-2.0'] },
 ]

@@ -288,7 +288,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** The seed in a request to any vendor; undefined when the request has none. */
 function seedIn(body: unknown): number | undefined {
-  const found = /"seed":(\d+)/.exec(JSON.stringify(body))
+  const found = /"(?:random_)?seed":(\d+)/.exec(JSON.stringify(body))
   return found === null ? undefined : Number(found[1])
 }
 

@@ -5,6 +5,7 @@ import { bytedanceKey, startBytedanceDouble } from './image-doubles/bytedance.ts
 import type { ImageDouble } from './image-doubles/double.ts'
 import { googleKey, startGoogleDouble } from './image-doubles/google.ts'
 import { openaiKey, startOpenaiDouble } from './image-doubles/openai.ts'
+import { recraftKey, startRecraftDouble } from './image-doubles/recraft.ts'
 import { startTogetherDouble, togetherKey } from './image-doubles/together.ts'
 import { startXaiDouble, xaiKey } from './image-doubles/xai.ts'
 import { startZaiDouble, zaiKey } from './image-doubles/zai.ts'
@@ -37,6 +38,7 @@ const starts = {
   openai: startOpenaiDouble,
   xai: startXaiDouble,
   together: startTogetherDouble,
+  recraft: startRecraftDouble,
 }
 export type VendorName = keyof typeof starts
 export const vendorKeys: Readonly<Record<VendorName, string>> = {
@@ -47,6 +49,7 @@ export const vendorKeys: Readonly<Record<VendorName, string>> = {
   openai: openaiKey,
   xai: xaiKey,
   together: togetherKey,
+  recraft: recraftKey,
 }
 const variableNames: Readonly<Record<VendorName, string>> = {
   google: 'GEMINI',
@@ -56,6 +59,7 @@ const variableNames: Readonly<Record<VendorName, string>> = {
   openai: 'OPENAI',
   xai: 'XAI',
   together: 'TOGETHER',
+  recraft: 'RECRAFT',
 }
 
 type Options = {

@@ -27,6 +27,10 @@ const patterns: Record<string, { passes: string[]; stops: string[] }> = {
     passes: [`pvk_${'0a'.repeat(16)}`],
     stops: ['', 'pvk_', `key_${'0a'.repeat(16)}`, `pvk_${'0A'.repeat(16)}`],
   },
+  '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$': {
+    passes: ['229b2a75-05e4-4580-85f9-b47ee521A00D'],
+    stops: ['', '229b2a75', '229b2a75-05e4-4580-85f9-b47ee521a00g'],
+  },
   '\\S': { passes: ['a fox', '.', '  a fox '], stops: ['', ' ', '\n\t'] },
   '^(auto|[1-9][0-9]{0,4}x[1-9][0-9]{0,4})$': {
     passes: ['auto', '512x512', '640x512'],

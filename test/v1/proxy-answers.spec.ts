@@ -149,6 +149,7 @@ describe('an answer that a proxy may have written after the request was sent', (
     bytedance: 'bytedance/seedream-4-5',
     xai: 'xai/grok-imagine-image-2.0',
     together: 'together/black-forest-labs/FLUX.2-pro',
+    recraft: 'recraft/recraftv4_1_vector',
   }
   for (const vendor of Object.keys(models) as VendorName[]) {
     it(`does not buy a picture again from ${vendor}`, async () => {

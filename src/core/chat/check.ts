@@ -1,6 +1,13 @@
 import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../error.ts'
-import { makesEmbeddings, makesImages, type Model, type Problem, type Warning } from '../model.ts'
+import {
+  dropped,
+  makesEmbeddings,
+  makesImages,
+  type Model,
+  type Problem,
+  type Warning,
+} from '../model.ts'
 import type { ChatRequest } from './chat.ts'
 import { schemaComplaint } from './json-schema.ts'
 import { orderToolResults } from './order-tool-results.ts'
@@ -226,10 +233,17 @@ export function checkedPictures(
         )
       : message.content
     if (message.role !== 'assistant' || !message.images) return { ...message, content }
-    const images = message.images.map((part, place) =>
-      read(part, `messages[${index}].images[${place}]`),
-    )
-    return { ...message, content, images }
+    const images = message.images.flatMap((part, place) => {
+      const param = `messages[${index}].images[${place}]`
+      if (!part.image_url.url.startsWith('data:image/svg+xml')) return [read(part, param)]
+      isCorrected = true
+      warnings.push(dropped(param, 'image/svg+xml', 'Models do not read vector pictures (SVG).'))
+      return []
+    })
+    const isEmpty = images.length === 0 && !content?.length && !message.tool_calls?.length
+    if (!isEmpty || message.images.length === 0) return { ...message, content, images }
+    // Vendors refuse an assistant message without content.
+    return { ...message, content: '(a vector picture)', images }
   })
   if (!isCorrected) return undefined
   // The cast is safe: only URLs of parts were changed.

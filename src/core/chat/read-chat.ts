@@ -95,7 +95,8 @@ function nameIn(config: ImageConfig): (param: string) => string {
   return (param) => {
     if (param === 'prompt') return 'messages'
     const name = param === 'size' ? 'image_size' : param
-    return name in config ? `image_config.${name}` : param
+    const [member = name] = name.split('.')
+    return member in config ? `image_config.${name}` : param
   }
 }
 

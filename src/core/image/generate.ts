@@ -14,7 +14,7 @@ import {
 import { pixelsAssumed } from './size.ts'
 
 /** The most base64 of a pixel: PNG stores three bytes or less, also of noise. */
-const bytesPerPixel: Record<ImageFormat, number> = { png: 4, jpeg: 1, webp: 1 }
+const bytesPerPixel: Record<ImageFormat, number> = { png: 4, jpeg: 1, webp: 1, svg: 4 }
 /** The base64 in one answer of a vendor, whose limit is a third higher. */
 const answerBytesMax = 96 * 1024 * 1024
 
@@ -35,7 +35,7 @@ export function upperBytes(plan: ImagePlan, { model: { row } }: Target) {
  * say to which picture it belongs, so with partial images it is one.
  */
 export function picturesPerCall(adapter: ImageAdapter, target: Target, plan: ImagePlan): number {
-  if (plan.partialImages !== undefined) return 1
+  if (plan.partialImages !== undefined || plan.isSingle === true) return 1
   const fitting = Math.floor(answerBytesMax / upperBytes(plan, target).made)
   return Math.max(1, Math.min(adapter.picturesPerCall(target), fitting))
 }

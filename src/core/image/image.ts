@@ -147,8 +147,12 @@ export type ImagePlan = SizePlan &
     quality?: string
     /** The format, sent only to vendors with a choice of formats. */
     vendorFormat?: ImageFormat
-    /** The format of the delivered picture; when absent the vendor's format is delivered. */
+    /** The format of the delivered picture; when absent the vendor's format is delivered, except SVG. */
     targetFormat?: ImageFormat
+    /** Whether the vendor's picture may be an SVG, since its format is not known. */
+    mayBeSvg?: true
+    /** A call of the vendor makes one picture, whatever the model makes otherwise. */
+    isSingle?: true
     /** 0 to 100, for JPEG and WebP. */
     compression?: number
     /** The vendor applies `compression` itself, so a matching picture is not compressed again. */

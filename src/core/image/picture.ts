@@ -2,6 +2,7 @@ import { imageSize } from 'image-size'
 import { base64Bytes, decodeBase64 } from '../../bytes/base64.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
 import type { ImageFormat, Picture } from './image.ts'
+import { readSvg } from './svg.ts'
 
 /** The most bytes of an input picture: the largest limit of a vendor, OpenAI's (docs/vendors.md#input-pictures). */
 export const pictureBytesMax = 50_000_000
@@ -46,6 +47,16 @@ export function readPicture(base64: Pieces): Picture | undefined {
   const header = isJpeg ? jpegHeader(base64Bytes(base64)) : beginning
   const read = header && readHeader(header)
   return read && { base64, ...read }
+}
+
+/** Reads a vendor's picture, which may be a vector picture; undefined if it is in no format of pictures. */
+export function readMade(base64: Pieces): Picture | undefined {
+  return readPicture(base64) ?? readSvg(base64)
+}
+
+/** The media type of a format. */
+export function mediaType(format: string): string {
+  return format === 'svg' ? 'image/svg+xml' : `image/${format}`
 }
 
 function formatOf(bytes: Buffer): ImageFormat | undefined {

@@ -1,17 +1,16 @@
+import { isMembers } from '../any-json.ts'
 import { GatewayError } from '../error.ts'
 import { prune } from '../prune.ts'
 import { dropped, type ImageAbilities, type Model, type Warning } from '../model.ts'
-import {
-  joinTexts,
-  textSeparator,
-  type ImageRequest,
-  type DescribedImages,
-  type ImageFormat,
-  type ImagePlan,
-  type FullImageRequest,
-  type PromptText,
-  type SentSettings,
+import type {
+  ImageRequest,
+  DescribedImages,
+  ImageFormat,
+  ImagePlan,
+  FullImageRequest,
+  SentSettings,
 } from './image.ts'
+import { planPrompt } from './plan-prompt.ts'
 import { planSize, readPixels } from './size.ts'
 
 /** The input pictures of a request, the parameter that holds them, and the partial images to send. */
@@ -46,26 +45,62 @@ export function planImage(
   const warnings: Warning[] = []
   const { row, undescribed } = model
   const { image, capabilities } = undescribed && unlisted !== undefined ? unlisted : row
-  const subject: Subject = {
+  const described: Subject = {
     id: row.id,
     abilities: image ?? anyPicture,
     can: (capability) => capabilities[capability] === true,
     isOpen: undescribed && unlisted === undefined,
   }
-  const size = planSize(request, subject.abilities.size, subject.id, warnings)
+  const isVector = asksForVector(request, described)
+  const isSingle = isVector && described.abilities.single_svg === true
+  const subject = isSingle ? withoutPictures(described) : described
+  const { abilities, id } = subject
+  const sizes = abilities.edits_without_size && inputs.count > 0 ? sizeOfInput : abilities.size
   const plan: ImagePlan = {
-    ...size,
+    ...planSize(request, { rule: sizes, model: id, isVector }, warnings),
+    ...(isSingle ? { isSingle } : {}),
     ...planReferences(inputs, subject, warnings),
     ...planPrompt(request, subject, warnings),
-    ...(request.size?.includes('x') ? { requestedPixels: readPixels(request.size) } : {}),
+    ...(request.size?.includes('x') && !isVector
+      ? { requestedPixels: readPixels(request.size) }
+      : {}),
     ...planQuality(request, subject, warnings),
     ...planFormat(request, subject, warnings),
     ...planBackground(request, subject),
     ...planSettings(request, subject, warnings),
-    ...planOptions(request, subject, warnings),
+    ...planOptions(request, subject, inputs, warnings),
     ...planPartials(inputs, subject, warnings),
   }
   return { plan, warnings }
+}
+
+const sizeOfInput: ImageAbilities['size'] = { kind: 'none' }
+
+/**
+ * Whether a request is for a vector picture. Throws a GatewayError if the model makes none, or nothing else: vector
+ * pictures and pixels are not converted to each other.
+ */
+function asksForVector(
+  { outputFormat }: ImageRequest,
+  { id, abilities, isOpen }: Subject,
+): boolean {
+  const { native_format: native, output_formats: formats = [] } = abilities
+  const makesOnlyVectors = native === 'svg'
+  if ((outputFormat ?? native) === 'svg') {
+    if (makesOnlyVectors || isOpen || formats.includes('svg')) return true
+    const text = `${id} makes no vector pictures (SVG). Choose an output_format of png, jpeg or webp, or a model that has svg in its output_formats.`
+    throw new GatewayError('model_capability_mismatch', text, { param: 'output_format' })
+  }
+  if (!makesOnlyVectors) return false
+  const text = `${id} makes vector pictures (SVG), which are not converted to ${outputFormat}. Leave output_format out, or choose a model without vectors.`
+  throw new GatewayError('model_capability_mismatch', text, { param: 'output_format' })
+}
+
+/** A model that makes its vector pictures one per call, from a text alone. */
+function withoutPictures({ abilities, ...subject }: Subject): Subject {
+  const { partial_images: _, ...others } = abilities
+  const id = `${subject.id} with output_format svg`
+  return { ...subject, id, abilities: { ...others, reference_images_max: 0 } }
 }
 
 /** The request with the prompt and the input pictures that are planned for a model. */
@@ -129,15 +164,23 @@ function planFormat(
   request: ImageRequest,
   subject: Subject,
   warnings: Warning[],
-): Pick<ImagePlan, 'vendorFormat' | 'targetFormat' | 'compression' | 'vendorCompresses'> {
+): Pick<
+  ImagePlan,
+  'vendorFormat' | 'targetFormat' | 'mayBeSvg' | 'compression' | 'vendorCompresses'
+> {
   const { outputFormat, outputCompression } = request
   const { abilities } = subject
-  const vendorMakes = outputFormat !== undefined && abilities.output_formats?.includes(outputFormat)
+  const isVector = (outputFormat ?? abilities.native_format) === 'svg'
+  const vendorMakes =
+    abilities.output_formats?.includes(String(outputFormat)) || (subject.isOpen && isVector)
   checkTransparency(request, outputFormat ?? abilities.native_format, subject)
   const vendorFormat = vendorMakes ? outputFormat : undefined
-  const formats = prune({ vendorFormat, targetFormat: outputFormat })
+  const formats = {
+    ...prune({ vendorFormat, targetFormat: isVector ? ('svg' as const) : outputFormat }),
+    ...(subject.isOpen && outputFormat === undefined ? { mayBeSvg: true as const } : {}),
+  }
   if (outputCompression === undefined) return formats
-  if (outputFormat === undefined || outputFormat === 'png') {
+  if (outputFormat !== 'jpeg' && outputFormat !== 'webp') {
     const reason = 'Compression needs an output_format of jpeg or webp.'
     warnings.push(dropped('output_compression', outputCompression, reason))
     return formats
@@ -212,17 +255,31 @@ function planSettings(
   return taken
 }
 
+/** Of an option with members, a row names those that its model takes. */
 function planOptions(
   { options = {} }: ImageRequest,
   { id, abilities, isOpen }: Subject,
+  { count }: InputCount,
   warnings: Warning[],
 ): Pick<ImagePlan, 'options'> {
-  const taken: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(options)) {
-    if (isOpen || abilities.options?.includes(name)) taken[name] = value
-    else warnings.push(dropped(name, value, `${id} has no option '${name}'.`))
+  const { options: named = [], edit_options: ofEdits = [] } = abilities
+  const taken = (all: object, prefix = ''): object | undefined => {
+    const kept = Object.entries(all).flatMap(([member, value]): [string, unknown][] => {
+      const name = prefix + member
+      const hasMembers = named.some((one) => one.startsWith(`${name}.`))
+      const isTaken = isOpen || named.includes(name) || (count > 0 && ofEdits.includes(name))
+      if (hasMembers && isMembers(value)) {
+        const members = taken(value, `${name}.`)
+        return members === undefined ? [] : [[member, members]]
+      }
+      if (isTaken) return [[member, value]]
+      const where = ofEdits.includes(name) ? ' without an input image' : ''
+      warnings.push(dropped(name, value, `${id} has no option '${name}'${where}.`))
+      return []
+    })
+    return kept.length === 0 ? undefined : Object.fromEntries(kept)
   }
-  return Object.keys(taken).length === 0 ? {} : { options: taken }
+  return prune({ options: taken(options) as ImagePlan['options'] })
 }
 
 function planPartials(
@@ -234,43 +291,4 @@ function planPartials(
   if (isOpen || abilities.partial_images === true) return { partialImages }
   warnings.push(dropped('partial_images', partialImages, `${id} makes no partial images.`))
   return {}
-}
-
-/** Leaves out texts of a conversation that exceed the model's prompt. */
-function planPrompt(
-  { prompt, texts = [{ text: prompt, isInstruction: false }] }: ImageRequest,
-  { id, abilities: { prompt_characters_max: most = Infinity } }: Subject,
-  warnings: Warning[],
-): Pick<ImagePlan, 'prompt'> {
-  if (prompt.length <= most) return {}
-  const sent = fittingTexts(texts, most)
-  const shorter = joinTexts(sent)
-  const warn = (requested: string, applied: string, reason: string) =>
-    warnings.push({ param: 'prompt', requested, applied, reason: `${id} ${reason}` })
-  if (sent.length < texts.length) {
-    const left = texts.length - sent.length
-    const reason = `takes prompts of at most ${most} characters, so ${left} texts of the conversation are left out.`
-    warn(`${texts.length} texts`, `${sent.length} texts`, reason)
-  }
-  if (shorter.length > most) {
-    const reason = `reads prompts of at most ${most} characters.`
-    warn(`${shorter.length} characters`, `${most} characters`, reason)
-  }
-  return { prompt: shorter }
-}
-
-/** The last text, and as far as they fit the instructions and the texts before the last, newest first. */
-function fittingTexts(texts: readonly PromptText[], most: number): PromptText[] {
-  const instructions = texts.filter(({ isInstruction }) => isInstruction)
-  const [last, ...turns] = texts.filter(({ isInstruction }) => !isInstruction).toReversed()
-  const kept = new Set([last])
-  let left = most - last!.text.length
-  for (const one of [...instructions, ...turns]) {
-    const characters = textSeparator.length + one.text.length
-    if (characters > left && !one.isInstruction) break
-    if (characters > left) continue
-    left -= characters
-    kept.add(one)
-  }
-  return texts.filter((one) => kept.has(one))
 }

@@ -263,12 +263,13 @@ function morePictures({ n }: FullImageRequest, made: number): Warning[] {
 /** A warning when the vendor supports the requested size but made a different size. */
 function otherSize(
   { size, aspectRatio }: FullImageRequest,
-  { requestedPixels, targetPixels, vendorPixels }: ImagePlan,
+  { requestedPixels, targetPixels, vendorPixels, targetFormat }: ImagePlan,
   pictures: readonly UsedPictures[],
 ): Warning[] {
   // Nothing to report if no exact size was requested, or a resize was reported already.
   const promised = requestedPixels ?? (aspectRatio === undefined ? undefined : vendorPixels)
-  if (promised === undefined || targetPixels !== undefined) return []
+  const isFixed = targetPixels === undefined && targetFormat !== 'svg'
+  if (promised === undefined || !isFixed) return []
   const asked = pixelsText(promised)
   const applied = pictures.map(({ first }) => pixelsText(first)).find((size) => size !== asked)
   if (applied === undefined) return []

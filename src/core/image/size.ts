@@ -37,11 +37,13 @@ export function largestPixels(rule: SizeRule | undefined): Pixels {
   return { width: side, height: side }
 }
 
-/** Plans a size; warns if the picture has to be resized. Throws a GatewayError for an impossible size. */
+/** The sizes of a model; a vector picture is not resized. */
+type Sizes = { rule: SizeRule; model: string; isVector: boolean }
+
+/** Plans a size; warns if the picture has another one or is resized. Throws a GatewayError for an impossible size. */
 export function planSize(
   request: ImageRequest,
-  rule: SizeRule,
-  model: string,
+  { rule, model, isVector }: Sizes,
   warnings: Warning[],
 ): SizePlan {
   const { size, sizeClass, aspectRatio } = request
@@ -54,6 +56,13 @@ export function planSize(
   const plan = nearest[rule.kind](pixels, rule, model)
   const made = plan.vendorPixels
   if (made !== undefined && pixelsText(made) === size) return plan
+  if (isVector) {
+    const { aspectRatio, vendorPixels } = plan
+    const applied = aspectRatio ?? (vendorPixels === undefined ? null : pixelsText(vendorPixels))
+    const reason = `${model} makes a vector picture${applied === null ? '' : ` in ${applied}`}, which is not fitted to ${size}.`
+    warnings.push({ param: 'size', requested: size, applied, reason })
+    return plan
+  }
   warnings.push({ param: 'size', requested: size, ...adjustment(pixels, plan, model) })
   return { ...plan, targetPixels: pixels }
 }

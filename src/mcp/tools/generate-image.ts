@@ -112,7 +112,9 @@ export function generateImagePreview(
     if (filename !== undefined) checkFileName(filename)
     await uploads?.checkWritable()
     const name = filename ?? `image-preview-${clock()}.png`
-    const outputFormat = uploads === undefined ? undefined : formatOf(name)
+    const named = uploads === undefined ? undefined : formatOf(name)
+    // The name of a vector picture does not make one.
+    const outputFormat = named === 'svg' ? undefined : named
     const found = gateway.find('auto', context.caller)
     const shape = ratio === undefined ? {} : shapeOfRatio(ratio, found.model)
     const settings = { ...prune({ outputFormat }), ...shape }

@@ -2,6 +2,7 @@ import { piecesLength } from '../../bytes/pieces.ts'
 import type { Answered } from '../../core/call.ts'
 import type { CallContext } from '../../core/caller.ts'
 import type { ImageResult, Picture, ShrinkPicture } from '../../core/image/image.ts'
+import { mediaType } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import type { Catalog, Model } from '../../core/model.ts'
 import { usdText } from '../../core/money/price.ts'
@@ -93,7 +94,7 @@ function kindText(picture: Picture): string {
 }
 
 function blockOf({ base64, format }: Picture): ToolContent {
-  return { type: 'image', base64, mimeType: `image/${format}` }
+  return { type: 'image', base64, mimeType: mediaType(format) }
 }
 
 type Inline = { picture: Picture | undefined; lines: string[] }

@@ -14,7 +14,7 @@ import {
   type Picture,
   type ImageSource,
 } from '../../core/image/image.ts'
-import { readPicture } from '../../core/image/picture.ts'
+import { readMade } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import { noUsage, type Usage } from '../../core/money/price.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
@@ -45,6 +45,8 @@ type WireImages = {
   background?: ImagesResponse['background']
   quality?: string
   usage?: unknown
+  /** The tokens of the model that wrote an SVG. */
+  svg_usage?: unknown
 }
 /** OpenAI's fields, with any size, quality or style of a catalog row or server. */
 type WireRequest = Omit<
@@ -171,8 +173,8 @@ function readImages(
   { count, texts, tokensMax, readCost, isRefused }: Reading,
 ): Omit<ImageResult, 'pictures'> & { items: Item[] } {
   // The answer is not validated: `receive` reports a wrong shape as `malformed`.
-  const { data = [], usage, quality, background } = (json ?? {}) as WireImages
-  const counted = readUsage(usage, tokensMax, readCost)
+  const { data = [], usage, svg_usage: written, ...about } = (json ?? {}) as WireImages
+  const counted = readUsage(usage, membersOf(written), { tokensMax, readCost })
   const failure = bodyFailure(json, { texts })
   if (failure !== undefined) throw countedFailure(failure, counted)
   const refused = isRefused === undefined ? 0 : data.filter(isRefused).length
@@ -189,7 +191,7 @@ function readImages(
     .slice(0, count)
     .map(({ b64_json: own, url, revised_prompt: revised }): Item => {
       const marks = [own, url].filter(isMark)
-      const found = marks.map((mark) => readPicture(base64[Number(mark.slice(1))] ?? []))
+      const found = marks.map((mark) => readMade(base64[Number(mark.slice(1))] ?? []))
       // Some servers send base64 with an empty URL, or with one that they alone can reach.
       const address = typeof url === 'string' && !isMark(url) ? url : ''
       const picture = found.find(Boolean) ?? (address || undefined)
@@ -201,14 +203,14 @@ function readImages(
   return {
     items,
     ...prune({ usage: counted }),
-    ...aboutOf({ quality, background }, texts),
+    ...aboutOf(about, texts),
   }
 }
 
 function readUsage(
   usage: unknown,
-  most: TokensMax,
-  readCost: ReadCost | undefined,
+  written: Readonly<Record<string, unknown>>,
+  { tokensMax: most, readCost }: Pick<Reading, 'tokensMax' | 'readCost'>,
 ): Usage | undefined {
   if (!isMembers(usage)) return undefined
   const { input_tokens: input = 0, output_tokens: output } = usage
@@ -218,8 +220,8 @@ function readUsage(
       ? undefined
       : usageOf(
           {
-            input: [input],
-            output: [output],
+            input: [input, written['input_tokens']],
+            output: [output, written['output_tokens']],
             imageInputTokens: membersOf(usage['input_tokens_details'])['image_tokens'],
             imageOutputTokens: pictured ?? output,
           },

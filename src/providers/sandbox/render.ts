@@ -11,6 +11,7 @@ const manyPixels = 3_000_000
 export async function renderPicture(request: RenderRequest): Promise<Buffer> {
   const { prompt, seed, width, height, sources = [] } = request
   const size = { width, height }
+  if (request.format === 'svg') return svg(drawScene({ prompt, seed, ...size, covered: 0 }), size)
   const sharp = await loadSharp()
   const caption = await drawCaption(prompt, seed, size)
   const scene = { prompt, seed, ...size, covered: caption.height }

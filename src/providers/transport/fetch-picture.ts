@@ -2,7 +2,7 @@ import { createBase64Encoder, encodedBytes } from '../../bytes/base64.ts'
 import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import { afterSpending, ProviderFailure } from '../../core/failure.ts'
 import type { Picture } from '../../core/image/image.ts'
-import { readPicture } from '../../core/image/picture.ts'
+import { readMade } from '../../core/image/picture.ts'
 import { noUsage, type Usage } from '../../core/money/price.ts'
 import type { Turn } from '../../core/turn.ts'
 import type { Dispatch, RequestLimits } from './dispatch.ts'
@@ -110,9 +110,9 @@ function pictureReader(): PieceReader<Picture> {
   return {
     push: encoder.push,
     finish: () => {
-      const picture = readPicture(encoder.finish())
+      const picture = readMade(encoder.finish())
       if (picture === undefined)
-        throw malformed("The provider's picture is not a PNG, JPEG or WebP.")
+        throw malformed("The provider's picture is not a PNG, JPEG, WebP or SVG.")
       return picture
     },
   }

@@ -26,7 +26,7 @@ export const pictureTables = {
       mode: oneOf<'live' | 'test'>(),
       owner_id: text,
       place: text,
-      format: oneOf<'png' | 'jpeg' | 'webp'>(),
+      format: oneOf<'png' | 'jpeg' | 'webp' | 'svg'>(),
       created_at: integer,
       expires_at: integer,
     },

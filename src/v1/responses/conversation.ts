@@ -2,7 +2,8 @@ import type { components } from '../../../generated/types.ts'
 import type { ChatRequest, OnlyNative } from '../../core/chat/chat.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
-import { pictureKind } from '../../core/image/picture.ts'
+import { mediaType, pictureKind } from '../../core/image/picture.ts'
+import { isSvg } from '../../core/image/svg.ts'
 import { currentIn, readCompaction } from './compaction.ts'
 import { nativeItem, plainItem } from './client-tools.ts'
 import { inputArgument, type Tools } from './tools.ts'
@@ -105,12 +106,13 @@ const headCharacters = 64
 
 /** The picture of an item as a data URL with its media type. Throws a GatewayError for other data. */
 function dataUrlOf(base64: string, param: string): string {
-  const kind = pictureKind([Buffer.from(base64.slice(0, headCharacters))])
+  const head = [Buffer.from(base64.slice(0, headCharacters))]
+  const kind = pictureKind(head) ?? (isSvg(head) ? 'svg' : undefined)
   if (kind === undefined) {
     const text = 'This is not a PNG, JPEG, WebP or GIF image in base64.'
     throw new GatewayError('invalid_value', text, { param })
   }
-  return `data:image/${kind};base64,${base64}`
+  return `data:${mediaType(kind)};base64,${base64}`
 }
 
 type Thought = { text: string; extra: ExtraContent | undefined }

@@ -11,6 +11,7 @@ import type {
   PartialPicture,
   Picture,
 } from '../../core/image/image.ts'
+import { mediaType } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import type { ImageInputs } from '../../core/image/work.ts'
 import { jsonObject } from '../../core/any-json.ts'
@@ -165,7 +166,7 @@ function sourcesOf(
   if (!isEdit) return {}
   if (latest === undefined) return { addresses: tool.shown, texts }
   const ticket = randomUUID()
-  const address = `data:image/${latest.format};base64,${ticket}`
+  const address = `data:${mediaType(latest.format)};base64,${ticket}`
   return {
     addresses: [{ address, param: tool.nameOf('action') }],
     texts: new Map([[ticket, latest.base64]]),

@@ -122,8 +122,10 @@ function complaints(options: Options, model: Model): string[] {
   const warned = new Set(warnings.map(({ param }) => param))
   const silent = names.filter((name) => {
     const said = params[name].some((param) => warned.has(param))
-    // An adjusted size is honoured with a warning. Other options are either honoured or warned about.
-    if (name === 'size') return !isHonoured(name, options, plan, model) || said !== isAdjusted(plan)
+    // An adjusted size is honoured with a warning, except of a vector picture. Other options are either honoured or
+    // warned about.
+    if (name === 'size' && plan.targetFormat !== 'svg')
+      return !isHonoured(name, options, plan, model) || said !== isAdjusted(plan)
     return isHonoured(name, options, plan, model) === said
   })
   const unasked = [...warned].filter((param) => !names.some((name) => params[name].includes(param)))

@@ -76,7 +76,8 @@ export async function startImageDouble(vendor: VendorDouble): Promise<ImageDoubl
     const painting = pictures.get(request.path)
     if (painting === undefined)
       return { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' }
-    const headers = { 'content-type': `image/${painting.format}` }
+    const { format } = painting
+    const headers = { 'content-type': `image/${format === 'svg' ? 'svg+xml' : format}` }
     return { headers, pieces: painted(painting) }
   }
   const begin = (urls: readonly string[]) => {

@@ -26,7 +26,7 @@ type Model = {
   freeSize: boolean
   qualities: string[]
   fidelities: string[]
-  /** Whether the model plans with a chosen effort. */
+  /** Whether the model plans with a chosen effort, and makes SVG. */
   plans?: boolean
 }
 
@@ -101,8 +101,16 @@ export function startOpenaiDouble(): Promise<ImageDouble> {
         input_tokens_details: { text_tokens: textTokens, image_tokens: imageTokens },
         output_tokens_details: { image_tokens: drawn, text_tokens: 0 },
       }
+      const svgUsage = {
+        model: 'gpt-5.6-terra',
+        input_tokens: 300,
+        output_tokens: 2000,
+        reasoning_tokens: 500,
+        total_tokens: 2300,
+      }
+      const written = format === 'svg' ? { svg_usage: svgUsage } : {}
       if (stream) yield event('completed', { ...data[0], usage })
-      else yield JSON.stringify({ created: 1_763_602_000, ...about, data, usage })
+      else yield JSON.stringify({ created: 1_763_602_000, ...about, data, usage, ...written })
     },
   })
 }
@@ -157,8 +165,12 @@ function wrongMembers(body: Body, model: Model, edits: boolean): string[] {
     ...wrong('quality', model.qualities.includes(quality)),
     ...wrong('background', ['auto', 'opaque', 'transparent'].includes(background)),
     ...wrong('background', background !== 'transparent' || format !== 'jpeg'),
-    ...wrong('output_format', ['png', 'jpeg', 'webp'].includes(format)),
-    ...wrong('output_compression', compression === undefined || format !== 'png'),
+    ...wrong('output_format', isFormat(format, model)),
+    ...wrong('output_compression', compression === undefined || /^(?:jpeg|webp)$/.test(format)),
+    // SVG is made from a text alone, one at a time, and without a stream.
+    ...wrong('n', format !== 'svg' || n === 1),
+    ...wrong('stream', format !== 'svg' || !stream),
+    ...wrong('output_format', format !== 'svg' || !edits),
     ...wrong('input_fidelity', fidelity === undefined || model.fidelities.includes(fidelity)),
     ...wrong('moderation', ['auto', 'low'].includes(body.moderation ?? 'auto')),
     ...wrong('complexity', body.complexity === undefined || isEffort(body.complexity, model)),
@@ -174,6 +186,10 @@ function wrongMembers(body: Body, model: Model, edits: boolean): string[] {
       images.every((one) => Object.keys(one).length === 1 && isPictureUrl(one.image_url)),
     ),
   ]
+}
+
+function isFormat(format: string, { plans = false }: Model): boolean {
+  return ['png', 'jpeg', 'webp', ...(plans ? ['svg'] : [])].includes(format)
 }
 
 function isEffort(complexity: string, { plans = false }: Model): boolean {

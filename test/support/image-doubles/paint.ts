@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 
-export type PictureFormat = 'png' | 'jpeg' | 'webp'
+export type PictureFormat = 'png' | 'jpeg' | 'webp' | 'svg'
 export type Painting = {
   width: number
   height: number
@@ -17,10 +17,22 @@ export function paint({ width, height, format, number }: Painting): Promise<Buff
   const cached = painted.get(key)
   if (cached !== undefined) return cached
   const background = colourOf(number)
+  if (format === 'svg') return Promise.resolve(drawn({ width, height }, background))
   const blank = sharp({ create: { width, height, channels: 3, background } })
   const made = blank.toFormat(format, format === 'png' ? { compressionLevel: 1 } : {}).toBuffer()
   painted.set(key, made)
   return made
+}
+
+/** A vector picture in one colour, as vendors write it. */
+function drawn(
+  { width, height }: Pick<Painting, 'width' | 'height'>,
+  { r, g, b }: ReturnType<typeof colourOf>,
+): Buffer {
+  const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`
+  return Buffer.from(
+    `<svg xmlns="http://www.w3.org/2000/svg" ${size} preserveAspectRatio="none"><path d="M 0 0 L ${width} 0 L ${width} ${height} L 0 ${height} Z" fill="rgb(${r},${g},${b})"/></svg>`,
+  )
 }
 
 /** Colour for a number, chosen so that JPEG and scaling preserve it. */

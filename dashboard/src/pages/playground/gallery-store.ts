@@ -49,8 +49,13 @@ function release(pictures: readonly MadePicture[]): void {
 export function blobOf(base64: string): Blob {
   const text = atob(base64)
   const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0))
-  const type = bytes[0] === 0xff ? 'image/jpeg' : bytes[0] === 0x52 ? 'image/webp' : 'image/png'
-  return new Blob([bytes], { type })
+  return new Blob([bytes], { type: typesByFirst[text[0] ?? ''] ?? 'image/svg+xml' })
+}
+
+const typesByFirst: Readonly<Record<string, string>> = {
+  '\u00ff': 'image/jpeg',
+  R: 'image/webp',
+  '\u0089': 'image/png',
 }
 
 /** Reads a file as a data URL. */

@@ -6,19 +6,28 @@ type Props = { picture: MadePicture; onEdit: (picture: Blob) => void }
 /** A picture with buttons for downloading and editing it. */
 export function Picture({ picture, onEdit }: Props) {
   const { url, prompt, blob, id } = picture
-  const ending = blob.type.slice('image/'.length)
+  const ending = blob.type.slice('image/'.length).replace('+xml', '')
+  const image = <img src={url} alt={prompt.slice(0, 200) || 'A picture'} loading="lazy" />
+  // As a page of its own, with the origin of the dashboard, a vector picture could run scripts.
+  const isVector = ending === 'svg'
   return (
     <figure class="picture">
-      <a href={url} target="_blank" rel="noreferrer">
-        <img src={url} alt={prompt.slice(0, 200) || 'A picture'} loading="lazy" />
-      </a>
+      {isVector ? (
+        image
+      ) : (
+        <a href={url} target="_blank" rel="noreferrer">
+          {image}
+        </a>
+      )}
       <figcaption class="row">
         <a class="button plain small" href={url} download={`picture-${id}.${ending}`}>
           Download
         </a>
-        <button type="button" class="plain small" onClick={() => onEdit(blob)}>
-          Edit this
-        </button>
+        {!isVector && (
+          <button type="button" class="plain small" onClick={() => onEdit(blob)}>
+            Edit this
+          </button>
+        )}
       </figcaption>
     </figure>
   )

@@ -2430,7 +2430,14 @@ export type ImageBackground = 'transparent' | 'opaque' | 'auto';
 
 export type ImageInputFidelity = 'high' | 'low';
 
-export type ImageFormat = 'png' | 'jpeg' | 'webp';
+/**
+ * `svg` is a vector picture. Only models that make vector pictures have it: it is never made from
+ * pixels, and never converted to them.
+ *
+ */
+export type ImageFormat = 'png' | 'jpeg' | 'webp' | 'svg';
+
+export type ImagePixelFormat = 'png' | 'jpeg' | 'webp';
 
 /**
  * How strictly the provider filters content. `low` works only with models that support it.
@@ -2945,7 +2952,7 @@ export type ImageConfigGoogle = {
     image_size?: ImageSizeClass;
     n?: ChatImageCount;
     seed?: ImageSeed;
-    output_format?: ImageFormat;
+    output_format?: ImagePixelFormat;
 };
 
 /**
@@ -2955,7 +2962,7 @@ export type ImageConfigAlibaba = {
     image_size?: ImagePixels;
     n?: number;
     seed?: ImageSeed;
-    output_format?: ImageFormat;
+    output_format?: ImagePixelFormat;
 };
 
 /**
@@ -2964,7 +2971,7 @@ export type ImageConfigAlibaba = {
 export type ImageConfigZai = {
     image_size?: ImagePixels;
     n?: ChatImageCount;
-    output_format?: ImageFormat;
+    output_format?: ImagePixelFormat;
 };
 
 /**
@@ -2973,7 +2980,7 @@ export type ImageConfigZai = {
 export type ImageConfigBytedance = {
     image_size?: ImagePixels;
     n?: ChatImageCount;
-    output_format?: ImageFormat;
+    output_format?: ImagePixelFormat;
 };
 
 /**
@@ -2984,7 +2991,7 @@ export type ImageConfigXai = {
     image_size?: '1K' | '2K';
     quality?: 'auto' | 'low' | 'medium';
     n?: ChatImageCount;
-    output_format?: ImageFormat;
+    output_format?: ImagePixelFormat;
 };
 
 /**
@@ -3000,11 +3007,107 @@ export type ImageConfigOpenai = {
     output_compression?: ImageCompression;
 };
 
+export type RecraftColor = {
+    /**
+     * Red, green and blue.
+     */
+    rgb: [
+        number,
+        number,
+        number
+    ];
+    /**
+     * The share of the color. All weights together are at most 1.
+     */
+    weight?: number;
+};
+
+export type RecraftControls = {
+    /**
+     * Preferred colors.
+     */
+    colors?: Array<RecraftColor>;
+    background_color?: RecraftColor;
+    /**
+     * From plain to eccentric.
+     */
+    artistic_level?: number;
+    /**
+     * Whether the picture has no text.
+     */
+    no_text?: boolean;
+};
+
+/**
+ * A word and its place in the picture.
+ */
+export type RecraftText = {
+    text: string;
+    /**
+     * The corners of the word, each with its distance from the left and the top; 1 is the whole side.
+     */
+    bbox: [
+        [
+            number,
+            number
+        ],
+        [
+            number,
+            number
+        ],
+        [
+            number,
+            number
+        ],
+        [
+            number,
+            number
+        ]
+    ];
+};
+
+/**
+ * Options of Recraft's image models. Each model takes some of them.
+ */
+export type ImageConfigRecraft = {
+    aspect_ratio?: ImageAspectRatio;
+    image_size?: '1K' | '2K' | ImagePixels;
+    n?: ChatImageCount;
+    seed?: ImageSeed;
+    output_format?: ImageFormat;
+    /**
+     * The name of one of Recraft's styles.
+     */
+    style?: string;
+    substyle?: string;
+    /**
+     * The id of a style of your account at Recraft, in place of `style`.
+     */
+    style_id?: string;
+    /**
+     * How closely the picture matches the style of `style_id`.
+     */
+    style_match?: 'flexible' | 'precise';
+    /**
+     * What the picture must not show.
+     */
+    negative_prompt?: string;
+    /**
+     * Words with their places.
+     */
+    text_layout?: Array<RecraftText>;
+    controls?: RecraftControls;
+    /**
+     * How far an edit goes from its input image; 0.5 when absent.
+     */
+    strength?: number;
+};
+
 /**
  * Options of an image model. The supported keys depend on the provider of the model.
  *
  */
-export type ImageConfig = ImageConfigGoogle | ImageConfigAlibaba | ImageConfigZai | ImageConfigBytedance | ImageConfigXai | ImageConfigOpenai;
+export type ImageConfig = ImageConfigGoogle | ImageConfigAlibaba | ImageConfigZai | ImageConfigBytedance | ImageConfigXai | ImageConfigOpenai | ImageConfigRecraft;
 
 /**
  * Marks the end of the part of the prompt that the provider may cache, for providers that need
@@ -5650,7 +5753,7 @@ export type ImageAbilities = {
     size: ImageSizeRule;
     qualities?: Array<string>;
     /**
-     * Formats that the vendor produces; the gateway converts to others.
+     * Formats that the vendor produces; the gateway converts to others, except to `svg`.
      */
     output_formats?: Array<string>;
     /**
@@ -5666,6 +5769,16 @@ export type ImageAbilities = {
      * Whether the vendor sends partial images.
      */
     partial_images?: boolean;
+    /**
+     * Whether the model makes SVG only from a text, and one picture per call.
+     */
+    single_svg?: boolean;
+    /**
+     * Whether the vendor makes an edit in the size of its input image; the gateway fits it to a
+     * requested size.
+     *
+     */
+    edits_without_size?: boolean;
     input_fidelities?: Array<string>;
     /**
      * Members of `image_config` that the model takes besides the sizes, formats and settings described here.
@@ -5673,9 +5786,17 @@ export type ImageAbilities = {
      */
     options?: Array<string>;
     /**
+     * Members of `image_config` that the model takes only with an input image.
+     */
+    edit_options?: Array<string>;
+    /**
      * Maximum length of a prompt. Some vendors ignore the rest, others refuse it.
      */
     prompt_characters_max?: number;
+    /**
+     * Whether the gateway refuses a longer prompt, as the vendor does.
+     */
+    refuses_long_prompts?: boolean;
     /**
      * Whether `user` is sent to the vendor.
      */
