@@ -265,31 +265,4 @@ describe('image jobs', () => {
     await endedJob(gateway, job.id)
     expect((await startJob(gateway, seedream, { headers })).id).to.equal(job.id)
   })
-
-  it('are made of a request with an idempotency key whose client leaves', async () => {
-    bytedance.delayBy(() => 300)
-    const leave = new AbortController()
-    const headers = { 'idempotency-key': 'left-1' }
-    const asked = vendors.post(path, seedream, { headers, signal: leave.signal })
-    await until('the vendor is asked', () => bytedance.calls.length === 1)
-    leave.abort()
-    await asked.catch(() => undefined)
-    let found: Response | undefined
-    await until('the job exists', async () => {
-      found = await vendors.post(path, seedream, {
-        headers: { ...headers, prefer: 'respond-async' },
-      })
-      return found.status === 202
-    })
-    const { id } = (await found!.json()) as Job
-    const again = await vendors.post(path, seedream, { headers })
-    const { message } = await expectError(again, { status: 409, code: 'idempotency_key_in_use' })
-    expect(message).to.include(`${jobsPath}/${id}`)
-    expect((await endedJob(gateway, id)).status).to.equal('completed')
-    await until('the answer is stored', async () => {
-      found = await vendors.post(path, seedream, { headers })
-      return found.status === 200
-    })
-    expect(bytedance.calls).to.have.length(1)
-  })
 })

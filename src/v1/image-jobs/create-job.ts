@@ -8,6 +8,7 @@ import type { ImageJob, JobRequest } from '../../core/image/jobs.ts'
 import type { ImageInputs } from '../../core/image/work.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { KeyInUse } from '../../core/repeats/idempotency.ts'
+import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import type { Answer } from '../../http/answer.ts'
 import { contextOf, type OperationCall } from '../../http/operation.ts'
 import { inBackground } from '../in-background.ts'
@@ -187,8 +188,9 @@ async function becomingJob(
   { operation, inputs, answer }: ImageRequest & Pick<Form, 'answer'>,
   parts: ImageParts,
 ): Promise<Answer> {
-  const { gateway, imageJobs, clock, onFault } = parts
+  const { gateway, imageJobs, backgroundCalls, clock, onFault } = parts
   const { ending, memory } = call
+  let place: ReturnType<BackgroundCalls['take']> | undefined
   let begun: Promise<ImageJob | undefined> | undefined
   ending.onContinued = () => {
     const [{ model, name }] = inputs.models
@@ -198,6 +200,8 @@ async function becomingJob(
   const leave = async (job: ImageJob): Promise<ImageJob> => {
     imageJobs.assertOn()
     await imageJobs.begin({ ...job, status: 'in_progress' })
+    place = backgroundCalls.take(job.accountId, undefined)
+    place.runs(job.id, ending)
     return job
   }
   try {
@@ -210,6 +214,8 @@ async function becomingJob(
     const failed = { tasks: [], signal: ending.signal }
     if (job !== undefined) await failJob(job, toGatewayError(thrown), failed, parts).catch(onFault)
     throw thrown
+  } finally {
+    place?.leave()
   }
 }
 
