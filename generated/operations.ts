@@ -2,6 +2,8 @@
 
 /** Title and version of the contract. */
 export const contractInfo = {"title":"Model-Access Gateway","version":"0.1.0"} as const
+/** The parts of the contract that are served alone. */
+export const contractParts = ["v1","images","oauth","mcp","api"] as const
 
 /** The operations of openapi.yaml, in its order. */
 export const operations = [

@@ -1,12 +1,12 @@
 /**
- * `npm run generate`: writes `generated/` from openapi.yaml, mcp-tools.json, settings.yaml and catalog.yaml, and the
- * TypeScript client from openapi.yaml.
+ * `npm run generate`: writes `generated/` from openapi.yaml and its overlay, mcp-tools.json, settings.yaml and
+ * catalog.yaml, and the TypeScript client from openapi.yaml.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString } from 'openapi-typescript'
-import { parse, stringify } from 'yaml'
+import { parse } from 'yaml'
 import { chatMembersFile } from './generate/chat-members.ts'
 import { checkedSchema, checkFiles } from './generate/checks.ts'
 import {
@@ -17,7 +17,9 @@ import {
   type Schema,
 } from './generate/document.ts'
 import { operationsFile, scopesByRole } from './generate/operations.ts'
+import type { Overlay } from './generate/overlay.ts'
 import { ownDocument } from './generate/own-document.ts'
+import { publishedFiles } from './generate/published.ts'
 import { requestParametersFile } from './generate/request-parameters.ts'
 import { schemaTypes } from './generate/schema-types.ts'
 import { settingsFiles, type SettingsSchema } from './generate/settings.ts'
@@ -50,8 +52,7 @@ export async function generate(): Promise<Record<string, Files>> {
     ),
     ...checkFiles(own, operations, tools),
     ...(await settingsFiles(settings, own)),
-    'openapi.json': `${JSON.stringify(document)}\n`,
-    'openapi.yaml': publishedYaml(document),
+    ...publishedFiles(document, parse(read('openapi-3.2.overlay.yaml')) as Overlay, tools),
     'routes.json': `${JSON.stringify(routesOf(own, operations))}\n`,
   }
   return { generated: files, 'sdk/typescript/src/generated': await typescriptClient(document) }
@@ -59,14 +60,6 @@ export async function generate(): Promise<Record<string, Files>> {
 
 function read(name: string): string {
   return readFileSync(new URL(name, root), 'utf8')
-}
-
-/**
- * The document as YAML without anchors, whose texts mean the same in YAML 1.1 and 1.2. Parsers on the JVM refuse more
- * than 50 aliases (SnakeYAML, `maxAliasesForCollections`).
- */
-function publishedYaml(document: Document): string {
-  return stringify(document, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 })
 }
 
 /** The document with the name and the security of each operation alone, for openapi-backend. */

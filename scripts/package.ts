@@ -13,7 +13,7 @@ const dist = join(root, 'dist')
 const resources = [
   'src/**/*.{js,json,css,svg,conf,ttf}',
   'src/**/LICENSE',
-  'generated/*.{js,json,yaml}',
+  'generated/**/*.{js,json,yaml}',
   'third-party/**/*',
   'dashboard/dist/**/*',
 ]

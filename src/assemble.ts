@@ -18,6 +18,7 @@ import { GatewayStopped } from './core/resilience/deadline.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/resilience/failover.ts'
 import { loadContract } from './http/contract-router.ts'
+import { createPublicOrigin } from './http/public-origin.ts'
 import { createCrossOrigin } from './http/cross-origin.ts'
 import { errorAnswersByPath } from './http/error-answer.ts'
 import type { ExchangeState } from './http/exchange.ts'
@@ -80,10 +81,8 @@ export async function assemble(options: AssembleOptions) {
   const { current } = generations
   const calls = await assembleCalls(environment, store, generations)
   const people = assemblePeople(environment, store, calls.counts)
-  const build = (settings: Pick<Environment, 'config' | 'secrets'>): Generation => {
-    const { operations: others } = faces
-    return createGeneration({ ...settings, environment, store, calls, moreTools, others })
-  }
+  const build = (settings: Pick<Environment, 'config' | 'secrets'>): Generation =>
+    createGeneration({ ...settings, environment, store, calls, moreTools, faces })
   const stored = assembleStored(environment, store, options.readSettings)
   const { reload, reread, apply } = createReload({
     readSettings: stored.readSettings,
@@ -115,6 +114,7 @@ export async function assemble(options: AssembleOptions) {
     metricsToken: () => current().secrets.metricsToken,
     checkReady: readiness(server, store.store, worker),
     openCircuits,
+    publicOrigin: createPublicOrigin(config.baseUrl),
   })
   metrics.observe({ running: server.running, openCircuits })
   return {

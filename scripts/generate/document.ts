@@ -15,6 +15,7 @@ type Response = { headers?: Record<string, unknown>; content?: Record<string, { 
 export type Security = Record<string, string[]>[]
 export type Operation = {
   operationId: string
+  tags?: string[]
   security?: Security
   /** The protocol, if its handler parses bodies and formats errors itself; absent for `rest`. */
   'x-protocol'?: string

@@ -8,6 +8,7 @@ import {
   type OperationRow,
   type Security,
 } from './document.ts'
+import { partNames } from './parts.ts'
 
 /** The content of `operations.ts`: operations, security schemes, methods and headers. */
 export function operationsFile(document: Document, rows: OperationRow[]): string {
@@ -33,6 +34,8 @@ export function operationsFile(document: Document, rows: OperationRow[]): string
   return `${banner}
 /** Title and version of the contract. */
 export const contractInfo = ${JSON.stringify({ title, version })} as const
+/** The parts of the contract that are served alone. */
+export const contractParts = ${JSON.stringify(partNames)} as const
 
 /** The operations of openapi.yaml, in its order. */
 export const operations = ${JSON.stringify(list, null, 2)} as const

@@ -62,13 +62,13 @@ type Options = Settings & {
   store: Pick<StoreParts, 'store'>
   calls: Calls
   moreTools: readonly BoundTool[]
-  /** The operations that a reload keeps. */
-  others: Omit<Operations, keyof V1Operations>
+  /** `operations` has those that a reload keeps. */
+  faces: { operations: Omit<Operations, keyof V1Operations> }
 }
 
 /** Builds a generation from the settings. */
 export function createGeneration(options: Options): Generation {
-  const { config, secrets, environment, calls, moreTools, others } = options
+  const { config, secrets, environment, calls, moreTools, faces } = options
   const { clock } = environment
   const { uploads, pixelQueue } = calls
   const { faulted: onFault } = environment.events
@@ -86,7 +86,7 @@ export function createGeneration(options: Options): Generation {
     leave: underWay.leave,
     operations: {
       ...v1Operations({ ...calls, gateway, catalog, routes, pictureDays, clock, onFault }),
-      ...others,
+      ...faces.operations,
     },
     answerInUse: (error, call) => jobInUse(error, call, calls),
     takeOver: takeOverOf(options, gatewayParts, underWay),

@@ -9,6 +9,10 @@ const version = '/v1'
 /** Paths of other APIs that clients try, and the path to use instead. */
 const others: readonly [RegExp, string][] = [
   [
+    /^(?:\/(?:v\d|api|docs|\.well-known))?\/(?:openapi|swagger|api-docs|apidocs|redoc|schema)(?:[-./][\w./-]*)?$/i,
+    'The contract is at /openapi.json, /openapi.yaml and /openapi-3.2.json, its reference at /docs.',
+  ],
+  [
     /\/openai\/deployments\//,
     `This is a path of Azure. End the base URL with ${version}, and send the model as 'model'.`,
   ],

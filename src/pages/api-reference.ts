@@ -1,3 +1,4 @@
+import { serviceLinks } from './documents.ts'
 import type { StaticFile } from './static-file.ts'
 
 const swaggerUi = new URL('../../third-party/swagger-ui/', import.meta.url)
@@ -25,6 +26,7 @@ const pageHeaders = {
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
+  link: serviceLinks,
 }
 
 /** The page of the API reference and its files, by path; it loads nothing from other origins. */

@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Router } from '@koa/router'
 import type { ExchangeState } from '../http/exchange.ts'
+import type { PublicOrigin } from '../http/public-origin.ts'
 import { referenceFiles } from './api-reference.ts'
 import { bindDashboard } from './dashboard.ts'
+import { bindDocuments, serviceLinks } from './documents.ts'
 import { metricsPage, shareReadings, type ReadMetrics } from './metrics.ts'
 import { bindFile, type StaticFile } from './static-file.ts'
 
@@ -13,25 +15,13 @@ type Options = {
   checkReady: () => Promise<void>
   /** The number of open circuits of each configured provider. */
   openCircuits: () => ReadonlyMap<string, number>
+  publicOrigin: PublicOrigin
 }
 
-const project = new URL('../../', import.meta.url)
-/** Pages and tools of any origin may read the contract. */
-const forEverybody = { 'access-control-allow-origin': '*' }
 const files: Readonly<Record<string, StaticFile>> = {
   ...referenceFiles,
   // Browsers request this path also for responses that name no icon.
   '/favicon.ico': { type: 'image/svg+xml', content: new URL('logo.svg', import.meta.url) },
-  '/openapi.json': {
-    type: 'application/json',
-    content: new URL('generated/openapi.json', project),
-    headers: forEverybody,
-  },
-  '/openapi.yaml': {
-    type: 'application/yaml',
-    content: new URL('generated/openapi.yaml', project),
-    headers: forEverybody,
-  },
   '/robots.txt': { type: 'text/plain; charset=utf-8', content: 'User-agent: *\nDisallow: /\n' },
 }
 /** Headers of the gateway's state, which is never cached. */
@@ -55,9 +45,14 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
   })
   router.get('/', ({ req, state }) => {
     const location = showsPages(req) ? '/dashboard' : '/docs'
-    state.answer = { status: 302, headers: { location, vary: 'accept' }, pieces: [] }
+    state.answer = {
+      status: 302,
+      headers: { location, vary: 'accept', link: serviceLinks },
+      pieces: [],
+    }
   })
   for (const [path, file] of Object.entries(files)) bindFile(router, path, file)
+  bindDocuments(router, options.publicOrigin)
   bindDashboard(router)
 }
 

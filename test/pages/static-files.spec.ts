@@ -21,6 +21,8 @@ const paths = [
   bundle,
   '/openapi.json',
   '/openapi.yaml',
+  '/openapi-3.2.json',
+  '/mcp-tools.json',
   '/favicon.ico',
   '/robots.txt',
 ]

@@ -1,0 +1,52 @@
+import { stringify } from 'yaml'
+import type { Document } from './document.ts'
+import { applyOverlay, type Overlay } from './overlay.ts'
+import { partNames, partOf } from './parts.ts'
+import type { Tool } from './tools.ts'
+
+/** The documents that the gateway serves, by file name: the contract whole and in parts, and the tools. */
+export function publishedFiles(
+  document: Document,
+  overlay: Overlay,
+  tools: Tool[],
+): Record<string, string> {
+  const next = applyOverlay(document, overlay)
+  const parts = partNames.flatMap((name) =>
+    Object.entries(forms(partOf(document, name), partOf(next, name))).map(
+      ([file, text]) => [`parts/${name}/${file}`, text] as const,
+    ),
+  )
+  return {
+    ...forms(document, next),
+    ...Object.fromEntries(parts),
+    'mcp-tools.json': asJson(withoutExtensions({ tools })),
+  }
+}
+
+function forms(document: Document, next: Document): Record<string, string> {
+  return {
+    'openapi.json': asJson(document),
+    'openapi.yaml': asYaml(document),
+    'openapi-3.2.json': asJson(next),
+  }
+}
+
+function asJson(document: unknown): string {
+  return `${JSON.stringify(document)}\n`
+}
+
+/**
+ * The document as YAML without anchors, whose texts mean the same in YAML 1.1 and 1.2. Parsers on the JVM refuse more
+ * than 50 aliases (SnakeYAML, `maxAliasesForCollections`).
+ */
+function asYaml(document: Document): string {
+  return stringify(document, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 })
+}
+
+/** The value without members `x-…`, which strict validators refuse in a schema. */
+export function withoutExtensions(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutExtensions)
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value).filter(([name]) => !name.startsWith('x-'))
+  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutExtensions(inner)]))
+}
