@@ -1,8 +1,12 @@
 import { expect } from 'chai'
-import type { Locator, Page } from 'playwright-core'
+import type { Locator, Page, Response } from 'playwright-core'
 import type { Role } from '../../src/core/caller.ts'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { expectCount, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import { suiteClock } from '../support/gateway.ts'
+import { gatedPieces } from '../support/image-events.ts'
+import type { ImageDouble } from '../support/image-doubles/double.ts'
+import { eventText, openaiKey, startOpenaiDouble } from '../support/image-doubles/openai.ts'
+import { paint } from '../support/image-doubles/paint.ts'
 import { eventually, until } from '../support/until.ts'
 
 const plus = 'alibaba/qwen-image-plus'
@@ -56,17 +60,6 @@ describe('pictures that are made as jobs', () => {
     await button(page, 'Sign out').click()
     await button(page, 'Sign in').waitFor()
     expect(await page.evaluate('sessionStorage.getItem("gateway_playground_jobs")')).to.equal(null)
-  })
-
-  it('are streamed with previews instead, at the price that was shown', async () => {
-    const page = await playground(`image_model=${flare}`)
-    await page.getByLabel('Prompt').fill('A windmill')
-    await page.getByLabel('Previews').selectOption('2')
-    const asked = page.waitForRequest((one) => one.url().endsWith('/v1/images/generations'))
-    await button(page, 'Create the picture for at most $').click()
-    expect((await asked).postDataJSON()).to.include({ stream: true, partial_images: 2 })
-    await button(column(page, flare), 'Edit this').waitFor()
-    await column(page, flare).getByText('$0.').waitFor()
   })
 
   it('are cancelled in the playground', async () => {
@@ -186,12 +179,9 @@ describe('pictures that are made as jobs', () => {
       encryption_key_id: 'none',
       ciphertext: new Uint8Array(1),
     }))
-    for (let at = 0; at < jobs; at += 500) {
-      await gateway.db
-        .insertInto('image_jobs')
-        .values(rows.slice(at, at + 500))
-        .execute()
-    }
+    const inserting = gateway.db.insertInto('image_jobs')
+    for (let at = 0; at < jobs; at += 500)
+      await inserting.values(rows.slice(at, at + 500)).execute()
     const page = await dashboard.open('/pictures?mode=test')
     for (let turned = 0; turned < turns; turned++) {
       await page.getByText(`model-${jobs - 1 - turned * pageJobs}`, { exact: true }).waitFor()
@@ -223,6 +213,66 @@ async function countOf(page: Page): Promise<number> {
   await tiles(page).first().waitFor()
   return tiles(page).count()
 }
+
+describe('previews of pictures that are made as jobs', () => {
+  let openai: ImageDouble
+  const variables: Record<string, string> = { OPENAI_API_KEY: openaiKey }
+  before(async () => {
+    openai = await startOpenaiDouble()
+    variables['OPENAI_BASE_URL'] = openai.url
+  })
+  const dashboard = useDashboard({ variables })
+  after(() => openai.stop())
+
+  it('are shown live, also after a reload, at the price that was shown', async () => {
+    const painted = [1, 2, 3].map((number) =>
+      paint({ width: 96, height: 64, format: 'png', number }),
+    )
+    const [one, two, last] = (await Promise.all(painted)).map((one) => one.toString('base64'))
+    const usage = { input_tokens: 20, output_tokens: 1200, total_tokens: 1220 }
+    const { pieces, go } = gatedPieces([
+      eventText('image_generation.partial_image', { b64_json: one, partial_image_index: 0 }),
+      eventText('image_generation.partial_image', { b64_json: two, partial_image_index: 1 }),
+      eventText('image_generation.completed', { b64_json: last, usage }),
+    ])
+    openai.play({ pieces })
+    const page = await dashboard.open(`/playground?image_model=${flare}`)
+    await page.getByLabel('Prompt').fill('A windmill')
+    const isPrice = (one: Response) => one.request().postData()?.includes('partial_images') === true
+    const priced = page.waitForResponse(isPrice)
+    await page.getByLabel('Previews').selectOption('2')
+    await priced
+    const create = button(page, 'Create the picture for')
+    const most = await eventually(async () =>
+      Number(/at most \$([\d.]+)/.exec(await create.innerText())![1]),
+    )
+    const begun = page.waitForResponse((one) => one.status() === 202)
+    await create.click()
+    const asked = (await begun).request().postDataJSON() as object
+    expect(asked).to.include({ partial_images: 2 }).and.not.have.property('stream')
+    await expectKeptJobs(page)
+    const preview = column(page, flare).getByRole('img', { name: 'Preview of picture 1' })
+    const expectPreview = (base64: string | undefined) =>
+      eventually(async () =>
+        expect(await preview.getAttribute('src')).to.equal(`data:image/png;base64,${base64}`),
+      )
+    go()
+    await expectPreview(one)
+    await page.reload()
+    await expectPreview(one)
+    await loaded(preview)
+    await expectGoodLooks(page)
+    go()
+    await expectPreview(two)
+    go()
+    await button(column(page, flare), 'Edit this').waitFor()
+    await expectCount(preview, 0)
+    const [row, ...others] = await dashboard.gateway.usage()
+    expect(others).to.have.length(0)
+    expect(Number(row!.cost_nano_usd) / 1e9).to.be.within(0.001, most)
+    expect(openai.calls).to.have.length(1)
+  })
+})
 
 describe('the page Pictures of a gateway that makes no jobs', () => {
   const dashboard = useDashboard({ file: { limits: { picture_days: 0 } } })

@@ -30,3 +30,16 @@ export function namesOf(events: readonly ImageEvent[]): string[] {
     return type.endsWith('.completed') ? `completed ${place}` : `partial ${place}/${index}`
   })
 }
+
+/** Pieces of a vendor's stream, of which each call of `go` sends one more. */
+export function gatedPieces(pieces: readonly string[]) {
+  const gates = pieces.map(() => Promise.withResolvers<void>())
+  let opened = 0
+  const gated = async function* () {
+    for (const [index, piece] of pieces.entries()) {
+      await gates[index]!.promise
+      yield piece
+    }
+  }
+  return { pieces: gated(), go: () => gates[opened++]?.resolve() }
+}

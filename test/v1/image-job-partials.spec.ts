@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { Stream } from 'openai/core/streaming'
 import { bufferedBytes, nothingBuffered } from '../support/buffered.ts'
 import { expectError } from '../support/expect-error.ts'
-import { imageEventsIn, namesOf, type ImageEvent } from '../support/image-events.ts'
+import { gatedPieces, imageEventsIn, namesOf, type ImageEvent } from '../support/image-events.ts'
 import { endedJob, getJob, jobsPath, rowOf, startJob, type Job } from '../support/image-jobs.ts'
 import type { ImageDouble } from '../support/image-doubles/double.ts'
 import { eventText } from '../support/image-doubles/openai.ts'
@@ -38,10 +38,9 @@ describe('partial images of a job', () => {
   const completed = () => eventText('image_generation.completed', { b64_json: base64, usage })
   /** A vendor's stream of a picture, whose next piece is sent by each call of `go`. */
   const stepwise = (pieces: readonly string[]) => {
-    const gates = pieces.map(() => Promise.withResolvers<void>())
-    let opened = 0
-    openai.play({ pieces: gated(pieces, gates) })
-    return () => gates[opened++]?.resolve()
+    const { go, pieces: gated } = gatedPieces(pieces)
+    openai.play({ pieces: gated })
+    return go
   }
   const watch = (id: string, headers = {}, key = gateway.liveKey) =>
     gateway.fetch(`${jobsPath}/${id}/events`, { key, headers })
@@ -264,17 +263,6 @@ describe('partial images of a job', () => {
 
 /** The part of a stream that has whole events. */
 const whole = (text: string) => text.slice(0, text.lastIndexOf('\n\n') + 2)
-
-/** The pieces, each when its gate is open. */
-async function* gated(
-  pieces: readonly string[],
-  gates: readonly PromiseWithResolvers<void>[],
-): AsyncGenerator<string> {
-  for (const [index, piece] of pieces.entries()) {
-    await gates[index]!.promise
-    yield piece
-  }
-}
 
 async function* delayed(gate: Promise<void>, pieces: readonly string[]): AsyncGenerator<string> {
   await gate

@@ -58,6 +58,7 @@ function choiceOf({ prompt, settings = {} }: ImageJob): Choice {
     ...noChoice,
     ...Object.fromEntries(texts),
     n: settings['n'] ?? 1,
+    previews: String(settings.partial_images || ''),
     prompt: prompt ?? '',
   }
 }

@@ -57,12 +57,9 @@ export const requestOf = (
   previews = 0,
 ): Request => ({ operation, path: paths[operation], body, previews })
 
-/** The body of a request for a stream of pictures. */
-export const watchedBody = ({ body, previews }: Request): object => ({
-  ...body,
-  stream: true,
-  ...(previews === 0 ? {} : { partial_images: previews }),
-})
+/** The body of a request that is watched, as a job or as a stream. */
+export const watchedBody = ({ body, previews }: Request): object =>
+  previews === 0 ? body : { ...body, partial_images: previews }
 
 /** Removes values that the options do not offer, before a price quote or a call. */
 export function withinOptions(choice: Choice, options: ImageOptions, isEdit: boolean): Choice {

@@ -31,17 +31,17 @@ const withoutJobs = new Set<Mode>()
 
 /**
  * Makes the pictures of a request: as a job if the gateway accepts jobs, so that a lost connection loses no
- * picture; with previews, or without jobs, as a stream. Returns undefined when the job was cancelled. Throws a Refusal.
+ * picture, else as a stream. Returns undefined when the job was cancelled. Throws a Refusal.
  */
 export async function makePictures(
   { request, mode, idempotencyKey }: Call,
   watch: Watch,
 ): Promise<Answer | undefined> {
-  const { operation, path, body, previews } = request
+  const { operation, path } = request
+  const body = watchedBody(request)
   const asking = { mode, signal: watch.signal, idempotencyKey }
   if (operation === 'createChatCompletion') return wholeAnswer(await call(path, body, asking))
-  // The events of a job have no previews.
-  if (previews === 0 && !withoutJobs.has(mode)) {
+  if (!withoutJobs.has(mode)) {
     const response = await call(path, body, { ...asking, prefer: 'respond-async' }).catch(
       (error: unknown) => {
         const isOff = error instanceof Refusal && error.status === 400 && error.param === 'prefer'
@@ -59,7 +59,7 @@ export async function makePictures(
   }
   // The gateway may repeat its refusal for the first key.
   const streaming = { ...asking, idempotencyKey: `${idempotencyKey}-stream` }
-  const response = await call(path, watchedBody(request), streaming)
+  const response = await call(path, { ...body, stream: true }, streaming)
   const { pictures, usage, failed } = await readPictures(response, watch)
   if (failed !== undefined) throw refusalOf(failed, response)
   // A stream without the last event means that the gateway went down.

@@ -55,7 +55,7 @@ export function Options({ choice, options, isEdit, choose }: Props) {
       )}
       {pick('moderation', 'Moderation', options.moderation && !isEdit ? ImageModerationValues : [])}
       {pick('fidelity', 'Input fidelity', isEdit ? options.fidelity : [])}
-      {pick('previews', 'Previews (keep the page open)', options.previews ? previewCounts : [])}
+      {pick('previews', 'Previews', options.previews ? previewCounts : [])}
       <Field label="Number of pictures">
         {(attributes) => (
           <input

@@ -126,10 +126,7 @@ function useWanted({ models, mode, handed }: Props) {
   const prompt = choice.prompt.trim() || anyPrompt
   const asked = chosen.map((model) => imageRequest(model, { ...choice, prompt }, urls))
   const prices = usePrices(
-    asked.map((one) => ({
-      ...one,
-      body: withoutBytes(one.previews === 0 ? one.body : watchedBody(one)),
-    })),
+    asked.map((one) => ({ ...one, body: withoutBytes(watchedBody(one)) })),
     mode,
   )
   return {
