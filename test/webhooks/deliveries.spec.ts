@@ -89,7 +89,8 @@ forEachStore('the deliveries of webhooks', (kind) => {
     // The library of Standard Webhooks accepts no other age than five minutes.
     const { body, headers } = received()
     expect(() => new Webhook(webhook.secret).verify(body, headers)).to.throw(/timestamp/i)
-    await expectRejected(() => verified(webhook.secret.replace(/.=$/, 'A='), received()))
+    const other = webhook.secret.replace(/_./, (start) => (start === '_A' ? '_B' : '_A'))
+    await expectRejected(() => verified(other, received()))
     await expectRejected(() => verified(webhook.secret, { ...received(), body: `${body} ` }))
   })
 
