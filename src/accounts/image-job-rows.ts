@@ -1,79 +1,11 @@
-import type { ExpressionBuilder } from 'kysely'
-import { GatewayError } from '../core/error.ts'
-import type { ImageJob, ImageJobs, JobContent, JobOwner } from '../core/image/jobs.ts'
+import type { ImageJob, JobContent } from '../core/image/jobs.ts'
 import type { VendorTask } from '../core/turn.ts'
 import type { Encryption } from '../storage/encryption.ts'
 import { processName } from '../storage/process-name.ts'
-import type { GuardedStore } from '../storage/store-guard.ts'
-import type { ImageJobsTable, Tables } from '../storage/tables.ts'
+import type { ImageJobsTable as Row } from '../storage/tables.ts'
 
-type Row = ImageJobsTable
-type FoundRow = Row & { key_name: string | null }
-type Options = { store: GuardedStore; encryption: Encryption; clock: () => number }
-
-export const idForm = /^imgjob_[0-9a-f]{32}$/
-
-/** The row of a job, for every access by a caller; undefined if no job has such an id. */
-export async function findRow(
-  { store, clock }: Pick<Options, 'store' | 'clock'>,
-  { accountId, keyId, mode, models }: JobOwner,
-  id: string,
-): Promise<FoundRow | undefined> {
-  if (!idForm.test(id)) return undefined
-  const row = store.db
-    .selectFrom('image_jobs')
-    .selectAll()
-    .select(keyName)
-    .where('id', '=', id)
-    .where('account_id', '=', accountId)
-    .where('mode', '=', mode)
-    .where(isStored(clock()))
-  // An API key must not get answers of models that it may not call.
-  const own = models === null ? row : row.where('key_id', '=', keyId)
-  return store.decide(() => own.executeTakeFirst())
-}
-
-/** The jobs of a page, without their content. */
-export async function listJobs(
-  { store, clock }: Pick<Options, 'store' | 'clock'>,
-  { accountId, keyId, mode, models }: JobOwner,
-  { limit, after, status }: Parameters<ImageJobs['list']>[1],
-): Promise<ImageJob[]> {
-  // Ids sort by time.
-  let rows = store.db
-    .selectFrom('image_jobs')
-    .select(listedColumns)
-    .select(keyName)
-    .where('account_id', '=', accountId)
-    .where('mode', '=', mode)
-    .where(isStored(clock()))
-    .orderBy('id', 'desc')
-    .limit(limit)
-  if (after !== undefined) {
-    if (!idForm.test(after)) {
-      const text = "'after' is the id of a job: the `last_id` of the page before."
-      throw new GatewayError('invalid_value', text, { param: 'after' })
-    }
-    rows = rows.where('id', '<', after)
-  }
-  if (status !== undefined) rows = rows.where('status', '=', status)
-  if (models !== null) rows = rows.where('key_id', '=', keyId)
-  const found = await store.decide(() => rows.execute())
-  return found.map((row) => ({ ...plainJob(row), tasks: [], content: {} }))
-}
-
-/** Running jobs do not expire. */
-const isStored = (now: number) => (row: ExpressionBuilder<Tables, 'image_jobs'>) =>
-  row.or([row('expires_at', '>', now), row('owner', 'is not', null)])
-
-const keyName = (row: ExpressionBuilder<Tables, 'image_jobs'>) =>
-  row
-    .selectFrom('api_keys')
-    .select('name')
-    .whereRef('api_keys.id', '=', 'image_jobs.key_id')
-    .as('key_name')
-
-const listedColumns = [
+/** The columns of a job without its content. */
+export const listedColumns = [
   'id',
   'account_id',
   'key_id',
@@ -86,7 +18,10 @@ const listedColumns = [
   'expires_at',
 ] as const
 
-function plainJob(row: Pick<Row, (typeof listedColumns)[number]> & { key_name?: string | null }) {
+type Listed = Pick<Row, (typeof listedColumns)[number]> & { key_name?: string | null }
+
+/** A job without its content. */
+export function listedJob(row: Listed): ImageJob {
   return {
     id: row.id,
     accountId: row.account_id,
@@ -99,12 +34,14 @@ function plainJob(row: Pick<Row, (typeof listedColumns)[number]> & { key_name?: 
     createdAtMs: row.created_at,
     completedAtMs: row.completed_at,
     expiresAtMs: row.expires_at,
+    tasks: [],
+    content: {},
   }
 }
 
-/** A job without content if its encryption key no longer exists. */
-export function jobOf(row: Row | FoundRow, { encryption }: Pick<Options, 'encryption'>): ImageJob {
-  const job = plainJob(row)
+/** A job; without content if its encryption key no longer exists. */
+export function jobOf(row: Row & Listed, encryption: Encryption): ImageJob {
+  const job = listedJob(row)
   const text = encryption.decrypt(row, contextOf(job))
   return {
     ...job,
@@ -115,7 +52,7 @@ export function jobOf(row: Row | FoundRow, { encryption }: Pick<Options, 'encryp
 }
 
 /** The row of a new job, which this process executes. */
-export function rowOf(job: ImageJob, options: Pick<Options, 'encryption'>): Row {
+export function rowOf(job: ImageJob, encryption: Encryption): Row {
   return {
     id: job.id,
     account_id: job.accountId,
@@ -129,17 +66,13 @@ export function rowOf(job: ImageJob, options: Pick<Options, 'encryption'>): Row 
     expires_at: job.expiresAtMs,
     owner: processName,
     takeovers: 0,
-    tasks: JSON.stringify(job.tasks),
-    ...sealed(job, job.content, options),
+    tasks: '[]',
+    ...sealed(job, job.content, encryption),
   }
 }
 
 /** The encrypted content of a job, which keeps its prompt and settings. */
-export function sealed(
-  job: ImageJob,
-  content: JobContent,
-  { encryption }: Pick<Options, 'encryption'>,
-) {
+export function sealed(job: ImageJob, content: JobContent, encryption: Encryption) {
   const { prompt, settings } = job.content
   return encryption.encrypt(JSON.stringify({ prompt, settings, ...content }), contextOf(job))
 }

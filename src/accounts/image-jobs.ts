@@ -1,29 +1,27 @@
-import { CompiledQuery, sql } from 'kysely'
-import type { ImageJob, ImageJobs, JobEnd, JobOwner } from '../core/image/jobs.ts'
+import { sql, type ExpressionBuilder } from 'kysely'
 import { GatewayError } from '../core/error.ts'
-import { callerCancelled } from '../core/resilience/deadline.ts'
+import type { ImageJob, ImageJobs, JobEnd, JobOwner } from '../core/image/jobs.ts'
 import type { Encryption } from '../storage/encryption.ts'
 import { processName } from '../storage/process-name.ts'
-import { listed } from '../storage/sql-dialect.ts'
-import type { StoreStatement } from '../storage/store.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
-import { findRow, jobOf, listJobs, rowOf, sealed } from './image-job-rows.ts'
+import type { Tables } from '../storage/tables.ts'
+import { ending, ofCaller } from './background-rows.ts'
+import { jobOf, listedColumns, listedJob, rowOf, sealed } from './image-job-rows.ts'
+import { countOf } from './list-page.ts'
+import { addingFiles, pictureRemoval } from './picture-rows.ts'
+import { createRoom } from './room.ts'
 import { sweepAgain, takeTurn } from './sweep.ts'
 import { publishing } from './webhooks/publishing.ts'
 
 type Options = {
   store: GuardedStore
   encryption: Encryption
-  /** The statements that delete the pictures of a job. */
-  removal: (jobId: string) => readonly StoreStatement[]
   limits: { imageJobsPerAccountMax: number }
   clock: () => number
   onSwept: (error?: unknown) => void
 }
 
 export type JobStore = ImageJobs & {
-  /** Those of these jobs that have not ended. Rejects if the store fails. */
-  unended(ids: readonly string[]): Promise<ReadonlySet<string>>
   /** Takes jobs from a process that has ended, each by one process; another call returns the next ones. */
   adopt(owner: string, limit: number): Promise<ImageJob[]>
   /** Removes expired jobs now. Never rejects. */
@@ -39,14 +37,20 @@ const removedRowsMax = 500
 const takeoversMax = 20
 /** The jobs of an account are counted again after so many new ones. */
 const countedJobs = 500
+const idForm = /^imgjob_[0-9a-f]{32}$/
 
 /** Image jobs in the store, their content encrypted (docs/storage.md#image-jobs). */
 export function createImageJobs(options: Options): JobStore {
-  const { store, removal, onSwept } = options
-  const { db } = store
-  const unended = () => db.updateTable('image_jobs').where('status', 'in', unendedStatuses)
-  const own = (id: string) => unended().where('id', '=', id).where('owner', '=', processName)
-  const room = createRoom(options)
+  const { store, encryption, limits, clock, onSwept } = options
+  const { db, decide } = store
+  const own = (id: string) =>
+    db.updateTable('image_jobs').where('id', '=', id).where('owner', '=', processName)
+  const room = createRoom({
+    count: (accountId) =>
+      decide(() => countOf(db.selectFrom('image_jobs').where('account_id', '=', accountId))),
+    limits: () => ({ most: limits.imageJobsPerAccountMax, step: countedJobs }),
+    refusal: tooMany,
+  })
   const sweep = () => {
     room.clear()
     return removeExpired(options)
@@ -54,43 +58,44 @@ export function createImageJobs(options: Options): JobStore {
   const again = sweepAgain(sweep, { intervalMs: sweepMs, onSwept })
   return {
     assertOn: () => {
-      if (!options.encryption.canEncrypt()) throw notStored()
+      if (!encryption.canEncrypt()) throw notStored()
     },
     begin: async (job) => {
-      await room.take(job.accountId)
+      await room.check(job.accountId)
+      room.use(job.accountId, 1)
       // `insertions` cannot insert bytes in PostgreSQL.
-      const inserting = db.insertInto('image_jobs').values(rowOf(job, options)).compile()
-      await store.decide(() => store.commit([inserting]))
-    },
-    asked: async (id) => {
-      const asking = own(id).set({ status: 'in_progress' })
-      const { numUpdatedRows } = await store.decide(() => asking.executeTakeFirstOrThrow())
-      if (numUpdatedRows === 0n) throw callerCancelled()
+      const inserting = db.insertInto('image_jobs').values(rowOf(job, encryption)).compile()
+      await decide(() => store.commit([inserting]))
     },
     setTasks: async (id, tasks) => {
       const setting = own(id).set({ tasks: JSON.stringify(tasks) })
-      await store.decide(() => setting.execute())
+      await decide(() => setting.execute())
     },
-    end: (job, end) => endJob(options, job, end),
+    end: async (job, end) => {
+      await decide(() => store.commit(endingJob(options, job, end)))
+    },
     release: async (id) => {
-      await store.decide(() => own(id).set({ owner: releasedOwner }).execute())
+      await decide(() => own(id).set({ owner: releasedOwner }).execute())
     },
     find: async (caller, id) => {
-      const row = await findRow(options, caller, id)
-      return row && jobOf(row, options)
+      if (!idForm.test(id)) return undefined
+      const found = jobsOf(options, caller).selectAll().where('id', '=', id)
+      const row = await decide(() => found.executeTakeFirst())
+      return row && jobOf(row, encryption)
     },
     list: (caller, page) => listJobs(options, caller, page),
-    cancel: (caller, id) => cancelJob(options, caller, id),
-    remove: async (caller, id) => {
-      if ((await findRow(options, caller, id)) === undefined) return false
-      const removing = db.deleteFrom('image_jobs').where('id', '=', id).compile()
-      const changes = await store.decide(() => store.commit([removing, ...removal(id)]))
-      return changes[0]! > 0
+    cancel: async (job) => {
+      const cancelling = db
+        .updateTable('image_jobs')
+        .where('owner', 'is not', null)
+        .where('id', '=', job.id)
+        .set({ status: 'cancelled', ...endColumns(job, clock()), ...sealed(job, {}, encryption) })
+      await decide(() => cancelling.execute())
     },
-    unended: async (ids) => {
-      const rows = db.selectFrom('image_jobs').select('id').where('id', 'in', listed(db, ids))
-      const left = await rows.where('status', 'in', unendedStatuses).execute()
-      return new Set(left.map(({ id }) => id))
+    remove: async ({ id }) => {
+      const removing = db.deleteFrom('image_jobs').where('id', '=', id).compile()
+      const changes = await decide(() => store.commit([removing, ...pictureRemoval(db, id)]))
+      return changes[0]! > 0
     },
     adopt: (owner, limit) => adoptJobs(options, owner, limit),
     sweep: again.look,
@@ -98,28 +103,36 @@ export function createImageJobs(options: Options): JobStore {
   }
 }
 
-/** Bounds the jobs of each account, without counting them for each new one. */
-function createRoom({ store, limits: { imageJobsPerAccountMax: most } }: Options) {
-  const left = new Map<string, number>()
-  const count = async (accountId: string): Promise<number> => {
-    const rows = store.db.selectFrom('image_jobs').where('account_id', '=', accountId)
-    const counting = rows.select((row) => row.fn.countAll<number | bigint | string>().as('jobs'))
-    const { jobs } = await store.decide(() => counting.executeTakeFirstOrThrow())
-    if (Number(jobs) >= most) throw tooMany(most)
-    return Math.min(most - Number(jobs), countedJobs)
+/** The jobs that a caller may access, with the names of their keys. */
+function jobsOf({ store: { db }, clock }: Options, caller: JobOwner) {
+  const keyName = (row: ExpressionBuilder<Tables, 'image_jobs'>) =>
+    row
+      .selectFrom('api_keys')
+      .select('name')
+      .whereRef('api_keys.id', '=', 'image_jobs.key_id')
+      .as('key_name')
+  return db.selectFrom('image_jobs').select(keyName).where(ofCaller(caller, clock()))
+}
+
+async function listJobs(
+  options: Options,
+  caller: JobOwner,
+  { limit, after, status }: Parameters<ImageJobs['list']>[1],
+): Promise<ImageJob[]> {
+  // Ids sort by time.
+  let rows = jobsOf(options, caller).select(listedColumns).orderBy('id', 'desc').limit(limit)
+  if (after !== undefined) {
+    if (!idForm.test(after)) {
+      const text = "'after' is the id of a job: the `last_id` of the page before."
+      throw new GatewayError('invalid_value', text, { param: 'after' })
+    }
+    rows = rows.where('id', '<', after)
   }
-  return {
-    /** Throws `rate_limit_exceeded`. */
-    take: async (accountId: string): Promise<void> => {
-      const known = left.get(accountId) ?? 0
-      left.set(accountId, (known > 0 ? known : await count(accountId)) - 1)
-    },
-    clear: () => left.clear(),
-  }
+  if (status !== undefined) rows = rows.where('status', '=', status)
+  return (await options.store.decide(() => rows.execute())).map(listedJob)
 }
 
 const dayMs = 86_400_000
-const unendedStatuses = ['queued', 'in_progress'] as const
 
 async function removeExpired({ store: { db }, clock }: Options): Promise<boolean> {
   const now = clock()
@@ -139,20 +152,6 @@ async function removeExpired({ store: { db }, clock }: Options): Promise<boolean
   return true
 }
 
-async function cancelJob(options: Options, caller: JobOwner, id: string): Promise<void> {
-  const { store, clock } = options
-  const row = await findRow(options, caller, id)
-  if (row === undefined) return
-  const job = jobOf(row, options)
-  const content = sealed(job, {}, options)
-  const cancelling = store.db
-    .updateTable('image_jobs')
-    .where('status', 'in', unendedStatuses)
-    .where('id', '=', id)
-    .set({ status: 'cancelled', ...endColumns(job, clock()), ...content })
-  await store.decide(() => cancelling.execute())
-}
-
 /** The columns of a job that ends now; it exists as many days from now as it would have since its creation. */
 function endColumns({ createdAtMs, expiresAtMs }: ImageJob, now: number) {
   return {
@@ -163,54 +162,44 @@ function endColumns({ createdAtMs, expiresAtMs }: ImageJob, now: number) {
   }
 }
 
-/** Ends a job in one transaction with what follows from its end. */
-function endJob(options: Options, job: ImageJob, end: JobEnd): Promise<boolean> {
-  const { store, removal, clock } = options
-  const { status, content, expiresAtMs } = end
-  const columns = endColumns(job, clock())
-  const ended = { ...columns, status, expires_at: expiresAtMs ?? columns.expires_at }
-  return store.decide(() =>
-    store.db.transaction().execute(async (transaction) => {
-      const { numUpdatedRows } = await transaction
-        .updateTable('image_jobs')
-        .set({ ...ended, ...sealed(job, content, options) })
-        .where('id', '=', job.id)
-        .where('owner', '=', processName)
-        .where('status', 'in', unendedStatuses)
-        .executeTakeFirstOrThrow()
-      if (numUpdatedRows > 0n) {
-        const event = { ...job, objectId: job.id }
-        if (status !== 'cancelled')
-          await publishing({ ...event, type: `image.job.${status}` }, clock()).execute(transaction)
-        return true
-      }
-      // Its pictures would stay without a job.
-      for (const { sql: text, parameters } of removal(job.id))
-        await transaction.executeQuery(CompiledQuery.raw(text, [...parameters]))
-      return false
-    }),
-  )
+/** The statements that end a job, add its files and publish its event. */
+function endingJob({ store: { db }, encryption, clock }: Options, job: ImageJob, end: JobEnd) {
+  const now = clock()
+  const files = end.result?.data.map(({ file }) => file) ?? []
+  const status = end.result === undefined ? 'failed' : 'completed'
+  const columns = { status, ...endColumns(job, now), ...sealed(job, end, encryption) }
+  const event = { ...job, objectId: job.id, type: `image.job.${status}` } as const
+  return ending(db, 'image_jobs', {
+    condition: sql`id = ${job.id} and owner = ${processName}`,
+    columns,
+    follow: (isRunning) => [
+      ...(files.length === 0 ? [] : addingFiles(job, files, now, isRunning)),
+      publishing(event, now, isRunning),
+    ],
+  })
 }
 
-async function adoptJobs(options: Options, owner: string, limit: number): Promise<ImageJob[]> {
-  const { db } = options.store
+async function adoptJobs(
+  { store: { db }, encryption }: Options,
+  owner: string,
+  limit: number,
+): Promise<ImageJob[]> {
   const its = db.selectFrom('image_jobs').select('id').where('owner', '=', owner)
   const rows = await db
     .updateTable('image_jobs')
     .where('id', 'in', its.limit(limit))
     // Another process may have taken them since.
     .where('owner', '=', owner)
-    .where('status', 'in', unendedStatuses)
     .set({ owner: processName, takeovers: sql<number>`takeovers + 1` })
     .returningAll()
     .execute()
   return rows.map((row) => {
-    const job = jobOf(row, options)
+    const job = jobOf(row, encryption)
     return row.takeovers > takeoversMax ? { ...job, tasks: [] } : job
   })
 }
 
-function tooMany(most: number): GatewayError {
+function tooMany(_count: number, most: number): GatewayError {
   const text = `This account has ${most} image jobs. Delete some, or wait until they expire.`
   return new GatewayError('rate_limit_exceeded', text, { param: 'prefer', retryAfterSeconds: 60 })
 }

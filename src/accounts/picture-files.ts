@@ -2,15 +2,17 @@ import { hash } from 'node:crypto'
 import { decodeBase64, decodedLength } from '../bytes/base64.ts'
 import type { MemoryHold } from '../bytes/memory-budget.ts'
 import { assertTaken, GatewayError } from '../core/error.ts'
+import type { Picture } from '../core/image/image.ts'
 import type { OpenedPicture, PictureFile, PictureFiles } from '../core/picture-files.ts'
 import type { Encryption } from '../storage/encryption.ts'
 import type { PicturePlace } from '../storage/picture-folder.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
-import type { PictureContentsTable, PictureFilesTable } from '../storage/tables.ts'
+import type { PictureContentsTable } from '../storage/tables.ts'
 import { newId } from './id.ts'
 import type { createPictureLinks } from './picture-links.ts'
-import { accountBytes, addFile, findContent, findFile } from './picture-rows.ts'
+import { accountBytes, beginningContent, findFile, keepContent } from './picture-rows.ts'
 import { sweepPictures } from './picture-sweep.ts'
+import { createRoom } from './room.ts'
 import { sweepAgain, takeTurn } from './sweep.ts'
 
 type Options = {
@@ -39,8 +41,10 @@ export type PictureFileStore = PictureFiles & {
 
 const dayMs = 86_400_000
 const sweepMs = 60_000
-/** Longer than a content takes to write, with its timeouts. */
+/** Longer than the contents of a job take to write, with their timeouts. */
 const writingMaxMs = 600_000
+/** The space of an account is computed again each time it has stored this share of it. */
+const checkedShare = 1 / 64
 /** What `encrypt` adds to the bytes. */
 const sealBytes = 28
 /** The base64 text or the ciphertext, the bytes, and a copy for the socket or file. */
@@ -52,7 +56,16 @@ export function createPictureFiles(options: Options): PictureFileStore {
   const { db } = store
   const report = (error?: unknown) => events.worked('picture_storage', error)
   const check = place && checkedRecently(place, options.monotonic)
+  const room = createRoom({
+    count: (accountId) => store.decide(() => accountBytes(db, accountId, clock())),
+    limits: () => {
+      const most = limits().accountPictureBytesMax
+      return { most, step: most * checkedShare }
+    },
+    refusal: noRoom,
+  })
   const sweep = async (): Promise<boolean> => {
+    room.clear()
     if (!(await takeTurn(db, 'picture_files', clock(), sweepMs))) return false
     await sweepPictures(options)
     return true
@@ -69,21 +82,20 @@ export function createPictureFiles(options: Options): PictureFileStore {
       const isOff = limits().pictureDays === 0
       if (isOff || check === undefined || !options.encryption.canEncrypt())
         throw new GatewayError('unsupported_value', noPlace(isOff), { param: 'prefer' })
-      const { accountPictureBytesMax: bytesMax } = limits()
-      const bytes = await store.decide(() => accountBytes(db, accountId, clock()))
-      if (bytes >= bytesMax) throw noRoom(bytes, bytesMax)
+      await room.check(accountId)
       const failure = await check.now().catch((error: unknown) => error)
       report(failure)
       if (failure === undefined) return 'files'
       if (options.onFailure === 'answer') return 'inline'
       throw unavailable()
     },
-    put: async (owner, { base64, format }, memory) => {
-      const bytes = decodedLength(base64)
+    put: async (accountId, picture, memory) => {
+      const bytes = decodedLength(picture.base64)
+      room.use(accountId, bytes)
       // The picture is paid, so it is not refused for want of memory.
       memory.grow(copies * bytes)
       try {
-        const { file, failure } = await put(options, owner, { base64, format })
+        const { file, failure } = await put(options, accountId, picture)
         report(failure)
         if (failure !== undefined) check?.fails()
         return file
@@ -110,48 +122,60 @@ export function createPictureFiles(options: Options): PictureFileStore {
   }
 }
 
-type Put = Parameters<PictureFiles['put']>
-
-/** Stores a picture; `failure` is the reason if it waits in the store. */
+/** Stores a content, unless the account has it; `failure` is the reason if it waits in the store. */
 async function put(
-  options: Options,
-  { accountId, mode, ownerId }: Put[0],
-  { base64, format }: Put[1],
+  { store, encryption, place: to, limits, clock }: Options,
+  accountId: string,
+  { base64, format }: Pick<Picture, 'base64' | 'format'>,
 ): Promise<{ file: PictureFile; failure?: unknown }> {
-  const { store, limits, clock } = options
-  const content = decodeBase64(base64)
-  const createdAt = clock()
+  const { db } = store
+  const bytes = decodeBase64(base64)
+  const now = clock()
   const file = {
     id: newId('file'),
     format,
-    bytes: content.length,
-    sha256: hash('sha256', content),
-    expiresAtMs: createdAt + Math.max(limits().pictureDays, 1) * dayMs,
+    bytes: bytes.length,
+    sha256: hash('sha256', bytes),
+    expiresAtMs: now + Math.max(limits().pictureDays, 1) * dayMs,
+    // Each content has a name of its own, so that nothing is written to one that is being removed.
+    place: newId('').slice(1),
   }
-  const row = {
-    id: file.id,
-    account_id: accountId,
-    mode,
-    owner_id: ownerId,
-    format,
-    created_at: createdAt,
-    expires_at: file.expiresAtMs,
+  const { place } = file
+  const same = { account_id: accountId, digest: file.sha256 }
+  const { ciphertext, encryption_key_id } = encryption.encrypt(
+    bytes,
+    contextOf({ account_id: accountId, place }),
+  )
+  const content = { ...same, place, bytes: file.bytes, encryption_key_id }
+  const times = { now, until: now + writingMaxMs }
+  // The row comes first, so that the sweep finds the content if the process dies. Repeated only if another job
+  // keeps a content with these bytes, or it expires, between the two statements.
+  const begin = beginningContent(content, times).compile(db)
+  while ((await store.decide(() => store.commit([begin])))[0] === 0) {
+    const shared = await store.decide(() => keepContent(db, same, times))
+    if (shared !== undefined) return { file: { ...file, place: shared } }
   }
-  const own = { account_id: accountId, digest: file.sha256 }
-  const shared = await store.decide(() => findContent(store.db, own, createdAt))
-  if (shared !== undefined) {
-    const isAdded = await store.decide(() => addFile(store.db, { ...row, place: shared }))
-    if (isAdded) return { file }
+  try {
+    if (to === undefined) throw new Error('There is no place for pictures.')
+    await to.write(place, ciphertext)
+    return { file }
+  } catch (failure) {
+    const waiting = db.updateTable('picture_contents').set({ state: 'waiting' })
+    const statements = [
+      db.insertInto('waiting_pictures').values({ place, ciphertext }).compile(),
+      waiting.where('place', '=', place).where('state', '=', 'writing').compile(),
+    ]
+    await store.decide(() => store.commit(statements, { isLarge: true }))
+    return { file, failure }
   }
-  return { file, failure: await written(options, { content, digest: file.sha256, row }) }
 }
 
 type Found = NonNullable<Awaited<ReturnType<typeof findFile>>>
 
 function opened(options: Options, row: Found): OpenedPicture {
-  const { id, format, bytes, digest: sha256, expires_at: expiresAtMs } = row
+  const { id, format, bytes, digest: sha256, expires_at: expiresAtMs, place } = row
   return {
-    file: { id, format, bytes, sha256, expiresAtMs },
+    file: { id, format, bytes, sha256, expiresAtMs, place },
     read: async (memory: MemoryHold) => {
       assertTaken(memory.take(copies * bytes))
       try {
@@ -186,41 +210,6 @@ async function ciphertextOf(
     throw unavailable(error)
   }
   return (await store.decide(() => waiting().selectAll().executeTakeFirst()))?.ciphertext
-}
-
-type Writing = {
-  content: Buffer
-  digest: string
-  row: Omit<PictureFilesTable, 'place'>
-}
-
-/** Writes a new content with its first file; resolves with the failure if it waits in the store. */
-async function written(options: Options, { content, digest, row }: Writing): Promise<unknown> {
-  const { store, encryption, place: to, clock } = options
-  const { db } = store
-  // Each content has a name of its own, so that nothing is written to one that is being removed.
-  const place = newId('').slice(1)
-  const { account_id } = row
-  const { ciphertext, ...sealed } = encryption.encrypt(content, contextOf({ account_id, place }))
-  const begun = { place, account_id, digest, bytes: content.length, state: 'writing' as const }
-  const expires_at = clock() + writingMaxMs
-  const begin = db.insertInto('picture_contents').values({ ...begun, ...sealed, expires_at })
-  // The row comes first, so that the sweep finds the content if the process dies.
-  await store.decide(() => begin.execute())
-  let failure: unknown = to === undefined ? new Error('There is no place for pictures.') : undefined
-  try {
-    await to?.write(place, ciphertext)
-  } catch (error) {
-    failure = error
-  }
-  if (failure !== undefined)
-    await store.decide(() =>
-      db.insertInto('waiting_pictures').values({ place, ciphertext }).execute(),
-    )
-  const state = failure === undefined ? 'stored' : 'waiting'
-  const isKept = await store.decide(() => addFile(db, { ...row, place }, { state }))
-  if (!isKept) throw unavailable(new Error('A picture was written for longer than allowed.'))
-  return failure
 }
 
 /** Asks the place at most every few seconds, one question at a time. */

@@ -1,50 +1,71 @@
-import { sql, type Kysely } from 'kysely'
+import { sql, type Kysely, type RawBuilder } from 'kysely'
+import type { ImageJob } from '../core/image/jobs.ts'
+import type { PictureFile } from '../core/picture-files.ts'
 import { listed } from '../storage/sql-dialect.ts'
-import type { PictureContentsTable, PictureFilesTable, Tables } from '../storage/tables.ts'
+import type { PictureContentsTable as Content, Tables } from '../storage/tables.ts'
 import type { StoreStatement } from '../storage/store.ts'
 
 type Db = Kysely<Tables>
-type Content = PictureContentsTable
+type Times = { now: number; until: number }
 
-/** The content that the account has already with these bytes. */
-export async function findContent(
+/** The rows of contents with these bytes that other files of the account can share. */
+const sameContent = ({ account_id, digest }: Pick<Content, 'account_id' | 'digest'>, now: number) =>
+  sql<boolean>`account_id = ${account_id} and digest = ${digest} and state = 'stored'
+    and expires_at > ${now}`
+
+/** A statement that begins a content, unless the account has one with the same bytes. It stays without a file until then. */
+export function beginningContent(
+  { place, bytes, encryption_key_id, ...same }: Omit<Content, 'state' | 'expires_at'>,
+  { now, until }: Times,
+): RawBuilder<unknown> {
+  return sql`insert into picture_contents (
+      place, account_id, digest, bytes, state, expires_at, encryption_key_id)
+    select ${place}, ${same.account_id}, ${same.digest}, ${integer(bytes)}, 'writing',
+      ${integer(until)}, ${encryption_key_id}
+    where not exists (select 1 from picture_contents where ${sameContent(same, now)})`
+}
+
+/** Keeps a content with these bytes until then, also without a file; undefined if there is none any more. */
+export async function keepContent(
   db: Db,
-  { account_id: accountId, digest }: Pick<Content, 'account_id' | 'digest'>,
-  now: number,
+  same: Pick<Content, 'account_id' | 'digest'>,
+  { now, until }: Times,
 ): Promise<string | undefined> {
-  const found = db
-    .selectFrom('picture_contents')
-    .select('place')
-    .where('account_id', '=', accountId)
-    .where('digest', '=', digest)
-    .where('expires_at', '>', now)
-    .where('state', 'in', ['stored', 'waiting'])
-  return (await found.executeTakeFirst())?.place
+  const keeping = db
+    .updateTable('picture_contents')
+    .set({ state: 'writing', expires_at: until })
+    .where(sameContent(same, now))
+    .returning('place')
+  return (await keeping.executeTakeFirst())?.place
 }
 
-/**
- * Adds a file, and extends the life of its content: from then on the content is not removed before the file
- * expires. False if the content is being removed.
- */
-export async function addFile(
-  db: Db,
-  file: PictureFilesTable,
-  written: Partial<Pick<Content, 'state'>> = {},
-): Promise<boolean> {
-  const { place, expires_at: end } = file
-  return db.transaction().execute(async (transaction) => {
-    const later = sql<number>`case when expires_at > ${end} then expires_at else ${end} end`
-    const { numUpdatedRows } = await transaction
-      .updateTable('picture_contents')
-      .set({ expires_at: later, ...written })
-      .where('place', '=', place)
-      .where('state', '!=', 'removing')
-      .executeTakeFirst()
-    if (numUpdatedRows === 0n) return false
-    await transaction.insertInto('picture_files').values(file).execute()
-    return true
-  })
+/** Statements that add the files of a job under a condition; their contents exist as long as they do. */
+export function addingFiles(
+  { accountId, mode, id: owner }: Pick<ImageJob, 'accountId' | 'mode' | 'id'>,
+  files: readonly PictureFile[],
+  now: number,
+  condition: RawBuilder<unknown>,
+): RawBuilder<unknown>[] {
+  const adding = files.map(
+    ({ id, format, place, expiresAtMs }) =>
+      sql`insert into picture_files (
+          id, account_id, mode, owner_id, place, format, created_at, expires_at)
+        select ${id}, ${accountId}, ${mode}, ${owner}, place, ${format}, ${integer(now)},
+          ${integer(expiresAtMs)}
+        from picture_contents where place = ${place} and state <> 'removing' and ${condition}`,
+  )
+  const places = sql`(select place from picture_files where owner_id = ${owner})`
+  return [...adding, sql`update picture_contents set ${inUse} where place in ${places}`]
 }
+
+/** PostgreSQL does not derive the type of a selected parameter. */
+const integer = (value: number) => sql`cast(${value} as bigint)`
+
+const lastEnd = sql<number>`(select max(expires_at) from picture_files
+  where picture_files.place = picture_contents.place)`
+/** The columns of a content with files. */
+const inUse = sql`expires_at = ${lastEnd},
+  state = case state when 'writing' then 'stored' else state end`
 
 /** A file with its content, if it has not expired. */
 export async function findFile(
@@ -72,18 +93,19 @@ export async function accountBytes(db: Db, accountId: string, now: number): Prom
   return Number((await sums.executeTakeFirst())?.bytes ?? 0)
 }
 
-/** Statements that delete the files of owners, such as jobs, to be run in one transaction. */
-export function pictureRemoval(db: Db, ownerIds: readonly string[]): StoreStatement[] {
-  const owners = listed(db, ownerIds)
-  const places = db.selectFrom('picture_files').select('place').where('owner_id', 'in', owners)
+/** Statements that delete the files of a job, to be run in one transaction. */
+export function pictureRemoval(db: Db, jobId: string): StoreStatement[] {
+  const places = db.selectFrom('picture_files').select('place').where('owner_id', '=', jobId)
   return [
     // The sweep looks at them next; a content that another file uses gets its end back.
     db
       .updateTable('picture_contents')
       .set({ expires_at: 0 })
       .where('place', 'in', places)
+      // Another job keeps it, and has no file of it yet.
+      .where('state', '!=', 'writing')
       .compile(),
-    db.deleteFrom('picture_files').where('owner_id', 'in', owners).compile(),
+    db.deleteFrom('picture_files').where('owner_id', '=', jobId).compile(),
   ]
 }
 
@@ -117,12 +139,11 @@ export async function markUnused(db: Db, now: number): Promise<boolean> {
     db,
     due.map(({ place }) => place),
   )
-  const dueNow = () =>
-    db.updateTable('picture_contents').where('place', 'in', places).where('expires_at', '<=', now)
-  const lastEnd = sql<number>`(select max(expires_at) from picture_files
-    where picture_files.place = picture_contents.place)`
-  await dueNow().set({ state: 'removing' }).where(lastEnd, 'is', null).execute()
-  await dueNow().set({ expires_at: lastEnd }).where(lastEnd, 'is not', null).execute()
+  const dueNow = sql`place in ${places} and expires_at <= ${now}`
+  await sql`update picture_contents set state = 'removing'
+    where ${dueNow} and ${lastEnd} is null`.execute(db)
+  await sql`update picture_contents set ${inUse}
+    where ${dueNow} and ${lastEnd} is not null`.execute(db)
   return due.length === sweptRowsMax
 }
 

@@ -6,7 +6,8 @@ import { processName } from '../storage/process-name.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { StoredResponsesTable, Tables } from '../storage/tables.ts'
 import type { Store } from '../storage/store.ts'
-import { publishing } from './webhooks/publishing.ts'
+import { ending } from './background-rows.ts'
+import { publishing, type WebhookEvent } from './webhooks/publishing.ts'
 
 /** Rows that one transaction removes: few enough not to delay other queries. */
 export const removedRowsMax = 50
@@ -24,12 +25,11 @@ export async function insertResponse(
     db.insertInto('stored_responses').values(row).compile(),
     indexing(db, row, items).compile(db),
   ]
-  if (row.ciphertext.length < largeBytes) return void (await store.commit(statements))
-  // `commit` may write on the event loop.
-  await db.transaction().execute(async (transaction) => {
-    for (const statement of statements) await transaction.executeQuery(statement)
-  })
+  await store.commit(statements, { isLarge: isLarge(row) })
 }
+
+const isLarge = ({ ciphertext }: Pick<StoredResponsesTable, 'ciphertext'>) =>
+  ciphertext.length >= largeBytes
 
 /** The content of a response, and the columns that it is bound to. */
 export type SealedRow = Omit<
@@ -41,7 +41,8 @@ type End = {
   items: IndexedItems
   lateAt: number
   expiresAt: number
-  publish: RawBuilder<unknown> | undefined
+  event: WebhookEvent | undefined
+  now: number
 }
 
 /**
@@ -49,26 +50,23 @@ type End = {
  * removed.
  */
 export async function endResponse(
-  { db }: Pick<Store, 'db'>,
+  { db, commit }: Pick<Store, 'db' | 'commit'>,
   row: SealedRow,
-  { items, lateAt, expiresAt, publish }: End,
+  { items, lateAt, expiresAt, event, now }: End,
 ): Promise<boolean> {
   const { id, account_id: accountId, mode, ...content } = row
-  return db.transaction().execute(async (transaction) => {
-    const { numUpdatedRows: ended } = await transaction
-      .updateTable('stored_responses')
-      .set({ ...content, expires_at: expiresAt, runs_until: null, owner: null })
-      .where('id', '=', id)
-      .where('account_id', '=', accountId)
-      .where('mode', '=', mode)
-      // A process is never late with its own response, but its clock may have jumped ahead.
-      .where((one) => one.or([one('runs_until', '>=', lateAt), one('owner', '=', processName)]))
-      .executeTakeFirst()
-    if (ended === 0n) return false
-    await indexing(db, row, items).execute(transaction)
-    await publish?.execute(transaction)
-    return true
+  const statements = ending(db, 'stored_responses', {
+    // A process is never late with its own response, but its clock may have jumped ahead.
+    condition: sql`id = ${id} and account_id = ${accountId} and mode = ${mode}
+      and (runs_until >= ${lateAt} or owner = ${processName})`,
+    columns: { ...content, expires_at: expiresAt, runs_until: null },
+    follow: (isRunning) => [
+      indexing(db, row, items, isRunning),
+      ...(event === undefined ? [] : [publishing(event, now, isRunning)]),
+    ],
   })
+  const changes = await commit(statements, { isLarge: isLarge(row) })
+  return changes.at(-1)! > 0
 }
 
 /** Ends the responses in progress of a process that has ended, each with its event. */
@@ -123,27 +121,16 @@ function indexing(
   db: Kysely<Tables>,
   { id, account_id: accountId, mode }: Pick<StoredResponsesTable, 'id' | 'account_id' | 'mode'>,
   { added, ids }: IndexedItems,
+  condition: RawBuilder<unknown> = sql`1 = 1`,
 ) {
   return sql`insert into stored_response_items (account_id, mode, item_id, response_id, latest_id)
     select ${accountId}, ${mode}, item.*, ${id}, ${id} from ${listed(db, added)} as item
+      where ${condition}
     union select account_id, mode, item_id, ${id}, ${id} from stored_response_items
       where account_id = ${accountId} and mode = ${mode} and item_id in ${listed(db, ids)}
+        and ${condition}
     order by 3
     on conflict (account_id, mode, item_id) do update set latest_id = excluded.latest_id`
-}
-
-/** Those of these responses that are in progress. */
-export async function runningResponses(
-  db: Kysely<Tables>,
-  ids: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const rows = await db
-    .selectFrom('stored_responses')
-    .select('id')
-    .where('id', 'in', listed(db, ids))
-    .where('runs_until', 'is not', null)
-    .execute()
-  return new Set(rows.map(({ id }) => id))
 }
 
 /** Removes responses, in batches that `next` selects. */

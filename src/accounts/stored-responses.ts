@@ -8,6 +8,7 @@ import { listed } from '../storage/sql-dialect.ts'
 import { processName } from '../storage/process-name.ts'
 import type { StoredResponsesTable } from '../storage/tables.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
+import { ofCaller } from './background-rows.ts'
 import {
   deflated,
   endResponse,
@@ -20,12 +21,11 @@ import {
   removal,
   removedRowsMax,
   removeResponses,
-  runningResponses,
   type IndexedItems,
   type SealedRow,
 } from './response-rows.ts'
 import { sweepAgain, takeTurn } from './sweep.ts'
-import { publishing } from './webhooks/publishing.ts'
+import type { WebhookEvent } from './webhooks/publishing.ts'
 
 type Owner = Pick<Caller, 'accountId' | 'keyId' | 'mode' | 'models'>
 type Row = StoredResponsesTable
@@ -51,8 +51,6 @@ type Options = {
 }
 
 export type ResponseStore = StoredResponses & {
-  /** Those of these responses that are in progress. Throws if the store fails. */
-  running(ids: readonly string[]): Promise<ReadonlySet<string>>
   /** Fails the responses in progress of a process that has ended. */
   failAll(owner: string): Promise<void>
   /** Removes expired responses now. Never rejects. */
@@ -121,7 +119,6 @@ export function createStoredResponses(options: Options): ResponseStore {
     isOn: () => limits().storedResponsesDays > 0 && encryption.canEncrypt(),
     put: (caller, stored, memory) => written(() => put(options, { caller, stored, memory })),
     end: (caller, stored, memory) => written(() => end(options, { caller, stored, memory })),
-    running: (ids) => runningResponses(db, ids),
     get: (caller, id, memory) => read(options, caller, id, memory),
     remove: async (caller, id) => {
       const own = ownRow(options, caller, id)
@@ -167,18 +164,19 @@ async function end(options: Options, putting: Putting): Promise<SealedRow | 'too
   const { store, clock } = options
   // The items of the input are in the index since the response began.
   const items = indexedItems({ input: [], response: putting.stored.response })
-  const publish = publishingOf(putting, clock())
+  const event = eventOf(putting)
   return sealed(options, putting, async (content) => {
-    const end = { items, lateAt: lateAt(clock), expiresAt: expiryOf(options), publish }
+    const times = { lateAt: lateAt(clock), expiresAt: expiryOf(options), now: clock() }
+    const end = { items, event, ...times }
     return (await store.decide(() => endResponse(store, content, end))) ? content : 'ended'
   })
 }
 
-/** The statement that publishes the end of a response. */
-function publishingOf({ caller: { accountId, mode }, stored }: Putting, now: number) {
+/** The event of the end of a response. */
+function eventOf({ caller: { accountId, mode }, stored }: Putting): WebhookEvent | undefined {
   const { status } = stored.response
   if (status === undefined || status === 'in_progress') return undefined
-  return publishing({ accountId, mode, type: `response.${status}`, objectId: stored.id }, now)
+  return { accountId, mode, type: `response.${status}`, objectId: stored.id }
 }
 
 /** Encrypts a response, and writes it with the items of the index. */
@@ -206,16 +204,10 @@ async function sealed<Written>(
 }
 
 /** The row of a response, for every access to it; undefined if no response has such an id. */
-function ownRow({ store, clock }: Options, { accountId, keyId, mode, models }: Owner, id: string) {
+function ownRow({ store, clock }: Options, caller: Owner, id: string) {
   if (!responseId.test(id)) return undefined
-  const row = store.db
-    .selectFrom('stored_responses')
-    .where('id', '=', id)
-    .where('account_id', '=', accountId)
-    .where('mode', '=', mode)
-    .where((one) => one.or([one('expires_at', '>', clock()), one('owner', 'is not', null)]))
-  // An API key must not get answers of models that it may not call.
-  return models === null ? row : row.where('key_id', '=', keyId)
+  const rows = store.db.selectFrom('stored_responses').where(ofCaller(caller, clock()))
+  return rows.where('id', '=', id)
 }
 
 async function read(

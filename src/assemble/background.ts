@@ -1,5 +1,5 @@
 import { createImageJobs, type JobStore } from '../accounts/image-jobs.ts'
-import { pictureRemoval } from '../accounts/picture-rows.ts'
+import { runningCalls } from '../accounts/background-rows.ts'
 import { createProcessLeases } from '../accounts/process-leases.ts'
 import type { ResponseStore } from '../accounts/stored-responses.ts'
 import type { Sweep } from '../accounts/sweep.ts'
@@ -18,18 +18,17 @@ type Executed = Pick<StoreParts, 'store' | 'encryption'> & {
 /** Builds what goes on without a connection: image jobs, and responses in the background. */
 export function assembleBackground(environment: Needed, executed: Executed) {
   const { config, events, clock } = environment
-  const { store, encryption, storedResponses } = executed
+  const { store, encryption } = executed
   const { limits } = config
   const imageJobs = createImageJobs({
     store,
     encryption,
-    removal: (jobId) => pictureRemoval(store.db, [jobId]),
     limits,
     clock,
     onSwept: (error) => events.worked('image_jobs', error),
   })
   const backgroundCalls = createBackgroundCalls({
-    running: runningOf(storedResponses, imageJobs),
+    running: (ids) => runningCalls(store.db, ids),
     onFault: events.faulted,
     limits,
   })
@@ -42,20 +41,6 @@ export function assembleBackground(environment: Needed, executed: Executed) {
       leases.close()
       imageJobs.close()
     },
-  }
-}
-
-/** Those of these responses and jobs that have not ended. */
-function runningOf(responses: ResponseStore, jobs: JobStore) {
-  return async (ids: readonly string[]): Promise<ReadonlySet<string>> => {
-    const { true: ofJobs = [], false: others = [] } = Object.groupBy(ids, (id) =>
-      String(id.startsWith('imgjob_')),
-    )
-    const found = await Promise.all([
-      ofJobs.length === 0 ? new Set<string>() : jobs.unended(ofJobs),
-      others.length === 0 ? new Set<string>() : responses.running(others),
-    ])
-    return found[0].union(found[1])
   }
 }
 

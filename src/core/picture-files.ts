@@ -12,6 +12,8 @@ export type PictureFile = {
   /** SHA-256 of the bytes in hexadecimal digits. */
   sha256: string
   expiresAtMs: number
+  /** The name of its content in the folder or bucket. */
+  place: string
 }
 
 type Account = Pick<Caller, 'accountId' | 'mode'>
@@ -34,11 +36,11 @@ export type PictureFiles = {
    */
   place(accountId: string): Promise<'files' | 'inline'>
   /**
-   * Stores a picture of an owner, such as a job; resolves when it is durable. If the bucket fails, the picture
-   * waits in the store.
+   * Stores the content of a picture; resolves when it is durable. If the bucket fails, it waits in the store. It is
+   * removed after ten minutes, unless the end of its job adds the file.
    */
   put(
-    owner: Account & { ownerId: string },
+    accountId: string,
     picture: Pick<Picture, 'base64' | 'format'>,
     memory: MemoryHold,
   ): Promise<PictureFile>

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GatewayError } from '../core/error.ts'
 
@@ -32,11 +32,7 @@ const keptKeys = 2
 
 export function createEncryption({ dataDir, encryptionKey, databaseUrl }: Options) {
   const path = join(dataDir, 'gateway.key')
-  // The file is read each time, since a command can replace the key.
-  const keys = (): Buffer[] => {
-    const text = encryptionKey ?? (existsSync(path) ? readFileSync(path, 'utf8') : '')
-    return text.split(/[\s,]+/).flatMap((one) => (one === '' ? [] : [Buffer.from(one, 'base64')]))
-  }
+  const keys = encryptionKey === undefined ? keysOf(path) : () => keysIn(encryptionKey)
   /** `place` puts the complete file in its place in one step, so that no process reads half of it. */
   const writeKeys = (list: readonly Buffer[], place: (part: string) => void): void => {
     const part = `${path}.${process.pid}`
@@ -93,6 +89,22 @@ export function createEncryption({ dataDir, encryptionKey, databaseUrl }: Option
       writeKeys(next, (part) => renameSync(part, path))
     },
   }
+}
+
+/** The keys in a file, which is read again when a command has replaced it. */
+function keysOf(path: string): () => readonly Buffer[] {
+  let last: { version: string; keys: readonly Buffer[] } | undefined
+  return () => {
+    const file = statSync(path, { throwIfNoEntry: false })
+    const version = `${file?.ino} ${file?.mtimeMs}`
+    if (last?.version !== version)
+      last = { version, keys: file ? keysIn(readFileSync(path, 'utf8')) : [] }
+    return last.keys
+  }
+}
+
+function keysIn(text: string): readonly Buffer[] {
+  return text.split(/[\s,]+/).flatMap((one) => (one === '' ? [] : Buffer.from(one, 'base64')))
 }
 
 function idOf(key: Buffer): string {

@@ -1,5 +1,6 @@
+import { writeFileSync } from 'node:fs'
 import { access, constants, mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { systemReason } from '../core/words/system-reason.ts'
 
 /**
@@ -20,13 +21,18 @@ export type PicturePlace = {
   close(): Promise<void>
 }
 
+/** Such contents are written on the event loop. */
+const smallBytes = 64 * 1024
+const mode = 0o600
 /** Room for the largest picture, with its rows in the store. */
 const freeBytesMin = 128 * 1024 * 1024
+type Options = { dataDir: string; durability: 'normal' | 'full' }
+
 /** Names of contents: other texts are no names, and cannot lead out of the folder. */
 const namePattern = /^[0-9a-f]{32}$/
 
 /** The folder of pictures in `dataDir`, which all processes of an embedded store share. */
-export function createPictureFolder(dataDir: string): PicturePlace {
+export function createPictureFolder({ dataDir, durability }: Options): PicturePlace {
   const folder = join(dataDir, 'pictures')
   const pathOf = (place: string) => {
     if (!namePattern.test(place)) throw new TypeError('not the name of a content')
@@ -52,10 +58,19 @@ export function createPictureFolder(dataDir: string): PicturePlace {
     },
     write: async (place, content) => {
       const path = pathOf(place)
+      // No row names the content before it is complete, so that nothing reads a part of it.
+      const flush = durability === 'full'
+      const write = async () => {
+        // This only copies it into the page cache, as a commit does, which costs less than a thread.
+        if (content.length <= smallBytes && !flush) writeFileSync(path, content, { mode })
+        else await writeFile(path, content, { mode, flush })
+      }
       try {
-        await mkdirs(join(folder, place.slice(0, 2)))
-        // No row names the content before it is complete, so that nothing reads a part of it.
-        await writeFile(path, content, { mode: 0o600, flush: true })
+        await write().catch(async (error: NodeJS.ErrnoException) => {
+          if (error.code !== 'ENOENT') throw error
+          await mkdirs(dirname(path))
+          await write()
+        })
       } catch (error) {
         await rm(path, { force: true }).catch(() => undefined)
         throw failure(error)

@@ -134,7 +134,8 @@ export function createCommits(options: FileOptions, thread: Thread) {
       statements: readonly Statement[],
       options?: CommitOptions,
     ): Promise<readonly number[]> => {
-      const done = options?.waits === false ? undefined : commitHere(statements)
+      const { waits, isLarge } = options ?? {}
+      const done = waits === false || isLarge ? undefined : commitHere(statements)
       if (done !== undefined) return done
       const before = checkpoint
       const changes = await thread.commit(statements, options)

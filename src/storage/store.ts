@@ -10,8 +10,11 @@ export type StoreStatement = Pick<CompiledQuery, 'sql' | 'parameters'> & {
   repeatable?: boolean
 }
 
-/** With `waits: false` a commit fails at once if another connection holds the lock. */
-export type CommitOptions = { waits?: boolean }
+/**
+ * With `waits: false` a commit fails at once if another connection holds the lock. With `isLarge` the event loop is
+ * not blocked for as long as the rows take to write.
+ */
+export type CommitOptions = { waits?: boolean; isLarge?: boolean }
 
 /** With `unlessThere` rows whose key exists are skipped. */
 export type InsertionOptions = { unlessThere?: boolean }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError, toGatewayError } from '../core/error.ts'
 import { Ending } from '../core/resilience/ending.ts'
 import type { BackgroundCalls } from '../core/resilience/background-calls.ts'
@@ -53,9 +52,10 @@ export async function inBackground(call: Call, options: Options): Promise<Answer
     .finally(place.leave)
   const first = await Promise.race([beginning.promise, whole])
   if (!('fail' in first)) return first
-  const waited = new AbortController()
-  const late = sleep(waitMs, undefined, { ref: false, signal: waited.signal }).catch(() => {})
-  const inTime = waitMs > 0 ? await Promise.race([whole, late]).finally(() => waited.abort()) : null
+  if (waitMs === 0) return { ...first.answer, after }
+  const late = Promise.withResolvers<undefined>()
+  const timer = setTimeout(late.resolve, waitMs, undefined).unref()
+  const inTime = await Promise.race([whole, late.promise]).finally(() => clearTimeout(timer))
   return inTime ?? { ...first.answer, after }
 }
 

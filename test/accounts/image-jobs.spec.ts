@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createImageJobs } from '../../src/accounts/image-jobs.ts'
 import { createEncryption } from '../../src/storage/encryption.ts'
-import type { ImageJob } from '../../src/core/image/jobs.ts'
+import type { ImageJob, JobEnd } from '../../src/core/image/jobs.ts'
 import { forEachStore } from '../support/each-store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
@@ -14,7 +14,7 @@ const aJob: ImageJob = {
   mode: 'live',
   operation: 'generation',
   model: 'm',
-  status: 'queued',
+  status: 'in_progress',
   createdAtMs: 1,
   completedAtMs: null,
   expiresAtMs: 5000,
@@ -43,7 +43,6 @@ forEachStore('the stored image jobs', () => {
         encryptionKey: undefined,
         databaseUrl: undefined,
       }),
-      removal: () => [],
       limits: { imageJobsPerAccountMax },
       clock,
       onSwept: () => undefined,
@@ -69,10 +68,11 @@ forEachStore('the stored image jobs', () => {
       await jobs.begin(job)
       now += 40 * dayMs
       await jobs.sweep()
-      expect(await statusNow()).to.equal('queued')
+      expect(await statusNow()).to.equal('in_progress')
       expect((await jobs.list(caller, { limit: 1 }))[0]).to.include({ id: job.id })
-      if (status === 'cancelled') await jobs.cancel(caller, job.id)
-      else await jobs.end(job, { status, content: {} })
+      const result = { created: 0, data: [] } as unknown as JobEnd['result']
+      if (status === 'cancelled') await jobs.cancel(job)
+      else await jobs.end(job, status === 'completed' ? { result } : {})
       now += 7 * dayMs - 1
       await jobs.sweep()
       expect(await statusNow()).to.equal(status)

@@ -9,11 +9,11 @@ import { createPictureFolder } from '../../src/storage/picture-folder.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'
 import { forEachStore } from '../support/each-store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { bytesOf, openPictureFiles, pictureOf } from '../support/picture-files.ts'
+import { bytesOf, openPictureFiles, pictureOf, putFile } from '../support/picture-files.ts'
 import { openGuardedStore } from '../support/store.ts'
 
 const dayMs = 86_400_000
-const owner = { accountId: 'acc_1', mode: 'live', ownerId: 'job_1' } as const
+const owner = { accountId: 'acc_1', mode: 'live', id: 'job_1' } as const
 
 forEachStore('the pictures of an account', () => {
   let folder: TemporaryFolder
@@ -25,7 +25,7 @@ forEachStore('the pictures of an account', () => {
   const reports: [string, unknown?][] = []
   /** The folder as a bucket that can be down. */
   const placeIn = (dataDir: string) => {
-    const place = createPictureFolder(dataDir)
+    const place = createPictureFolder({ dataDir, durability: 'normal' })
     const unlessDown = <Args extends unknown[], T>(run: (...args: Args) => Promise<T>) => {
       return async (...args: Args) => {
         if (isDown) throw new Error('The bucket is gone.')
@@ -66,8 +66,8 @@ forEachStore('the pictures of an account', () => {
     folder.remove()
   })
 
-  const put = (text: string, more: Partial<typeof owner> | { ownerId: string } = {}) =>
-    files.put({ ...owner, ...more }, pictureOf(text), uncounted)
+  const put = (text: string, more: { accountId?: string; id?: string } = {}) =>
+    putFile({ files, store, clock: () => now }, { ...owner, ...more }, pictureOf(text))
   const read = async (
     id: string,
     account: { accountId: string; mode: 'live' | 'test' } = owner,
@@ -93,8 +93,8 @@ forEachStore('the pictures of an account', () => {
     )
 
   it('share equal bytes, but not with another account', async () => {
-    const [one, two] = [await put('a'), await put('a', { ownerId: 'job_2' })]
-    const other = await put('a', { accountId: 'acc_2' } as never)
+    const [one, two] = [await put('a'), await put('a', { id: 'job_2' })]
+    const other = await put('a', { accountId: 'acc_2' })
     expect(one.sha256).to.equal(other.sha256)
     expect([await rows('picture_contents'), await rows('picture_files'), contents()]).to.deep.equal(
       [2, 3, 2],
@@ -125,9 +125,9 @@ forEachStore('the pictures of an account', () => {
   })
 
   it('exist until they expire or their job is deleted, and are then removed', async () => {
-    const [one, two] = [await put('a'), await put('a', { ownerId: 'job_2' })]
-    const three = await put('b', { ownerId: 'job_2' })
-    await store.commit(pictureRemoval(store.db, ['job_2']))
+    const [one, two] = [await put('a'), await put('a', { id: 'job_2' })]
+    const three = await put('b', { id: 'job_2' })
+    await store.commit(pictureRemoval(store.db, 'job_2'))
     expect(await Promise.all([one, two, three].map(({ id }) => read(id)))).to.deep.equal([
       'a',
       undefined,
@@ -138,7 +138,7 @@ forEachStore('the pictures of an account', () => {
     expect(await read(one.id)).to.equal('a')
     now += 6 * dayMs
     // Equal bytes live on with a newer job.
-    const four = await put('a', { ownerId: 'job_3' })
+    const four = await put('a', { id: 'job_3' })
     now += dayMs
     await sweepLater()
     expect([await read(one.id), await read(four.id)]).to.deep.equal([undefined, 'a'])
@@ -155,12 +155,12 @@ forEachStore('the pictures of an account', () => {
     files = await openWith()
     expect(await files.place('acc_1')).to.equal('files')
     await put('a')
-    await put('b', { ownerId: 'job_2' })
+    await put('b', { id: 'job_2' })
     const error = await refusal()
     expect(error).to.include({ code: 'rate_limit_exceeded', status: 429, param: 'prefer' })
     expect(error.message).to.match(/have \d+ bytes, and \d+ are allowed\. Delete jobs/)
     expect(await files.place('acc_2')).to.equal('files')
-    await store.commit(pictureRemoval(store.db, ['job_2']))
+    await store.commit(pictureRemoval(store.db, 'job_2'))
     expect(await files.place('acc_1')).to.equal('files')
   })
 
@@ -207,8 +207,8 @@ forEachStore('the pictures of an account', () => {
     expect([await rows('waiting_pictures'), contents()]).to.deep.equal([0, 1])
     expect(await read(file.id)).to.equal('a')
     isDown = true
-    const other = await put('b', { ownerId: 'job_2' })
-    await store.commit(pictureRemoval(store.db, ['job_2']))
+    const other = await put('b', { id: 'job_2' })
+    await store.commit(pictureRemoval(store.db, 'job_2'))
     expect(await read(other.id)).to.equal(undefined)
     isDown = false
     await sweepLater()

@@ -18,7 +18,7 @@ describe('the folder of pictures', () => {
     const unmount = mountSmallDisk(pictures)
     if (unmount === undefined) return this.skip()
     try {
-      const place = createPictureFolder(folder.path)
+      const place = createPictureFolder({ dataDir: folder.path, durability: 'normal' })
       const words = /pictures cannot be used: the disk is full\. .*free space on its disk\.$/
       expect(await place.check().catch(String)).to.match(words)
       const content = Buffer.alloc(1_000_000, 'picture')
@@ -33,7 +33,7 @@ describe('the folder of pictures', () => {
 
   it('names a path that is no folder', async () => {
     writeFileSync(join(folder.path, 'pictures'), '')
-    const place = createPictureFolder(folder.path)
+    const place = createPictureFolder({ dataDir: folder.path, durability: 'normal' })
     const words =
       /pictures cannot be used: (it is not a folder|a part of its path is not a folder)\. Give/
     expect(await place.check().catch(String)).to.match(words)
@@ -41,7 +41,7 @@ describe('the folder of pictures', () => {
   })
 
   it('has no names that lead out of the folder', async () => {
-    const place = createPictureFolder(folder.path)
+    const place = createPictureFolder({ dataDir: folder.path, durability: 'normal' })
     for (const other of ['../gateway.key', '../'.repeat(11), name.toUpperCase(), ''])
       expect(await place.read(other, 10).catch(String), other).to.include(
         'not the name of a content',

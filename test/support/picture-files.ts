@@ -1,6 +1,10 @@
+import { sql } from 'kysely'
 import { createPictureFiles, type PictureFileStore } from '../../src/accounts/picture-files.ts'
 import { createPictureLinks, pictureLinkKeyBytes } from '../../src/accounts/picture-links.ts'
+import { addingFiles } from '../../src/accounts/picture-rows.ts'
 import { encodeBase64 } from '../../src/bytes/base64.ts'
+import { uncounted } from '../../src/bytes/memory-budget.ts'
+import type { PictureFile } from '../../src/core/picture-files.ts'
 import { createEncryption } from '../../src/storage/encryption.ts'
 import { readGatewaySecret } from '../../src/storage/gateway-secret.ts'
 import { createPictureFolder, type PicturePlace } from '../../src/storage/picture-folder.ts'
@@ -31,13 +35,32 @@ export async function openPictureFiles(options: Options): Promise<PictureFileSto
     store,
     encryption: createEncryption({ dataDir, encryptionKey, databaseUrl: undefined }),
     links: createPictureLinks({ key, baseUrl, clock }),
-    place: 'place' in options ? options.place : createPictureFolder(dataDir),
+    place:
+      'place' in options ? options.place : createPictureFolder({ dataDir, durability: 'normal' }),
     onFailure: options.onFailure ?? 'refuse',
     limits: () => ({ pictureDays: 7, accountPictureBytesMax: 2 ** 30, ...options.limits }),
     clock,
     monotonic,
     events: { worked: (work, error) => void reports.push([work, error]) },
   })
+}
+
+type Job = { accountId: string; mode: 'live' | 'test'; id: string }
+
+/** Stores a picture with its file, as the end of a job does. */
+export async function putFile(
+  {
+    files,
+    store,
+    clock = suiteClock,
+  }: { files: PictureFileStore } & Pick<Options, 'store' | 'clock'>,
+  job: Job,
+  picture: ReturnType<typeof pictureOf>,
+): Promise<PictureFile> {
+  const file = await files.put(job.accountId, picture, uncounted)
+  const adding = addingFiles(job, [file], clock(), sql`1 = 1`)
+  await store.commit(adding.map((one) => one.compile(store.db)))
+  return file
 }
 
 /** A picture as a vendor's answer has it: PNG, with `text` behind its end. */

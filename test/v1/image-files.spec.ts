@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import type { PictureFileStore } from '../../src/accounts/picture-files.ts'
-import { uncounted } from '../../src/bytes/memory-budget.ts'
 import type { PictureFile } from '../../src/core/picture-files.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'
 import { pictureRemoval } from '../../src/accounts/picture-rows.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, suiteClock, type TestGateway } from '../support/gateway.ts'
-import { bytesOf, openPictureFiles, pictureOf } from '../support/picture-files.ts'
+import { bytesOf, openPictureFiles, pictureOf, putFile } from '../support/picture-files.ts'
 import { openGuardedStore } from '../support/store.ts'
 
 const dayMs = 86_400_000
@@ -35,8 +34,8 @@ describe('links to pictures', () => {
   })
   afterEach(() => void (aheadMs = 0))
 
-  const put = (ownerId: string, of = picture, account = accountId): Promise<PictureFile> =>
-    files.put({ accountId: account, mode: 'live', ownerId }, of, uncounted)
+  const put = (id: string, of = picture, account = accountId): Promise<PictureFile> =>
+    putFile({ files, store, clock }, { accountId: account, mode: 'live', id }, of)
   const linkTo = (file: PictureFile, account = accountId): string => {
     const { pathname, search } = new URL(files.linkTo({ accountId: account }, file))
     return pathname + search
@@ -200,7 +199,7 @@ describe('links to pictures', () => {
   it('end when the picture is deleted, although another file has the same bytes', async () => {
     const [file, other] = [await put('job_2'), await put('job_3')]
     const [link, otherLink] = [linkTo(file), linkTo(other)]
-    await store.commit(pictureRemoval(store.db, ['job_2']))
+    await store.commit(pictureRemoval(store.db, 'job_2'))
     const { message } = await expectError(await get(link), { status: 404, code: 'not_found' })
     expect(message).to.contain('was deleted')
     expect((await get(otherLink)).status).to.equal(200)

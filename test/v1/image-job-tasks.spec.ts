@@ -173,16 +173,6 @@ describe('jobs that a vendor makes as tasks', () => {
     }
   })
 
-  it('fail free of charge when their process ended before it asked', async () => {
-    alibaba.workFor(1000)
-    const job = await startJob(gateway, qwen)
-    await until('the task is stored', async () => (await tasksOf(job.id)).length === 1)
-    await change(job.id, { owner: other, status: 'queued', tasks: '[]' })
-    const { error } = await endedJob(gateway, job.id)
-    expect(error!.message).to.include('before a provider was asked')
-    expect(alibaba.calls).to.have.length(1)
-  })
-
   it('are left alone while the lease of their process is renewed', async () => {
     alibaba.workFor(1000)
     const { id } = await startJob(gateway, qwen)

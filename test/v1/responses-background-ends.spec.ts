@@ -148,6 +148,9 @@ forEachStore('the end of a response in the background', () => {
       const answer = held(own)
       const { id } = await startBackground(own.gateway)
       await until('the provider is asked', () => own.upstream.requests.length === 1)
+      // Both gateways of this test are in one process.
+      const row = own.gateway.db.updateTable('stored_responses').where('id', '=', id)
+      await row.set({ owner: 'another-host 1 a' }).execute()
       await openAiClient(other, own.gateway.liveKey).responses[end](id)
       await own.upstream.requests[0]!.closed
       expect(own.upstream.requests[0]!.aborted).to.equal(true)

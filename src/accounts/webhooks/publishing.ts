@@ -12,8 +12,8 @@ export type WebhookEvent = {
 }
 
 /**
- * The statement that queues an event for each webhook that receives it. It belongs in the transaction that
- * makes the event true, so that both are committed or neither.
+ * The statement that queues an event for each webhook that receives it, under a condition. It belongs in the
+ * transaction that makes the event true, so that both are committed or neither.
  *
  * @example
  * await publishing({ accountId, mode, type: 'response.failed', objectId }, clock()).execute(transaction)
@@ -21,6 +21,7 @@ export type WebhookEvent = {
 export function publishing(
   { accountId, mode, type, objectId }: WebhookEvent,
   now: number,
+  condition: RawBuilder<unknown> = sql`1 = 1`,
 ): RawBuilder<unknown> {
   const at = sql`cast(${now} as bigint)`
   // Each delivery has its own id: that of the event, with digits of the id of the webhook.
@@ -30,5 +31,5 @@ export function publishing(
       'pending', ${at}, 0, '[]'
     from webhooks
     where account_id = ${accountId} and mode = ${mode} and enabled = 1
-      and events like ${`%"${type}"%`}`
+      and events like ${`%"${type}"%`} and ${condition}`
 }

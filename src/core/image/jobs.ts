@@ -1,14 +1,12 @@
 import type { components } from '../../../generated/types.ts'
 import type { Caller, CallContext } from '../caller.ts'
+import type { PictureFile } from '../picture-files.ts'
 import type { VendorTask } from '../turn.ts'
 
 type Schemas = components['schemas']
 
 /** A picture of a job: the file that holds it, and the prompt that the vendor used. */
-export type JobPicture = {
-  file: { id: string; format: Schemas['ImageFormat']; bytes: number; expiresAtMs: number }
-  revised_prompt?: string
-}
+export type JobPicture = { file: PictureFile; revised_prompt?: string }
 /** The answer of a job, with its pictures as files. */
 export type JobResult = Omit<Schemas['ImageJobResult'], 'data'> & { data: readonly JobPicture[] }
 
@@ -45,11 +43,8 @@ export type ImageJob = {
   content: JobContent
 }
 
-/** The end of a job. A job that expires at another time than it was begun with has `expiresAtMs`. */
-export type JobEnd = Pick<ImageJob, 'content'> & {
-  status: 'completed' | 'failed' | 'cancelled'
-  expiresAtMs?: number
-}
+/** The end of a job, which has completed if it has a result. */
+export type JobEnd = Pick<JobContent, 'result' | 'error'>
 
 export type JobOwner = Pick<Caller, 'accountId' | 'keyId' | 'mode' | 'models'>
 
@@ -60,14 +55,12 @@ export type JobOwner = Pick<Caller, 'accountId' | 'keyId' | 'mode' | 'models'>
 export type ImageJobs = {
   /** Throws a GatewayError if no job can be stored. */
   assertOn(): void
-  /** Stores a job, which this process executes, before a vendor is asked. Throws `rate_limit_exceeded`. */
+  /** Stores a job, which this process executes: from now on a vendor may be asked. Throws `rate_limit_exceeded`. */
   begin(job: ImageJob): Promise<void>
-  /** From now on a vendor may be asked. Throws a ProviderFailure if the job was cancelled or deleted. */
-  asked(id: string): Promise<void>
   /** Stores the tasks of a job that this process executes. */
   setTasks(id: string, tasks: readonly VendorTask[]): Promise<void>
-  /** Ends a job that this process executes; false if it has ended before, or was deleted. */
-  end(job: ImageJob, end: JobEnd): Promise<boolean>
+  /** Ends a job that this process executes, unless it has ended, and adds the files of its result. */
+  end(job: ImageJob, end: JobEnd): Promise<void>
   /** Leaves a job to another process. */
   release(id: string): Promise<void>
   find(caller: JobOwner, id: string): Promise<ImageJob | undefined>
@@ -76,8 +69,8 @@ export type ImageJobs = {
     caller: JobOwner,
     page: { limit: number; after?: string | undefined; status?: ImageJob['status'] | undefined },
   ): Promise<ImageJob[]>
-  /** Cancels a job, unless it has ended or does not exist. */
-  cancel(caller: JobOwner, id: string): Promise<void>
-  /** Deletes a job with its pictures; false if it does not exist. */
-  remove(caller: JobOwner, id: string): Promise<boolean>
+  /** Cancels a job unless it has ended. */
+  cancel(job: ImageJob): Promise<void>
+  /** Deletes a job with its pictures; false if it was deleted before. */
+  remove(job: ImageJob): Promise<boolean>
 }

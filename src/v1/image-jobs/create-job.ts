@@ -105,17 +105,15 @@ async function asJob(
       const context = contextOf({ ...call, ending }, 'images')
       let job: ImageJob | undefined
       const begin = async ({ modelId, startedAt }: CallStart) => {
-        const queued = newJob(call, parts, { operation, model: modelId, createdAtMs: startedAt })
+        const begun = newJob(call, parts, { operation, model: modelId, createdAtMs: startedAt })
         const { strict, fallback } = context
         const request = { body: storedBody(call), strict, fallback }
-        await imageJobs.begin({ ...queued, content: { ...queued.content, request } })
-        await imageJobs.asked(id)
-        const asked: ImageJob = { ...queued, status: 'in_progress' }
-        job = asked
+        await imageJobs.begin({ ...begun, content: { ...begun.content, request } })
+        job = begun
         onBegun({
           id,
-          answer: acceptedAnswer(asked, pictureFiles),
-          fail: (error, { signal }) => failJob(asked, error, { tasks: tasks.list, signal }, parts),
+          answer: acceptedAnswer(begun, pictureFiles),
+          fail: (error, { signal }) => failJob(begun, error, { tasks: tasks.list, signal }, parts),
         })
       }
       const { watch, end } = jobPartials.begin(id, inputs.watch?.partialImages ?? 0, memory)
@@ -145,7 +143,7 @@ function newJob(
     accountId,
     keyId,
     mode,
-    status: 'queued',
+    status: 'in_progress',
     completedAtMs: null,
     expiresAtMs: begun.createdAtMs + pictureDays * dayMs,
     tasks: [],
@@ -199,7 +197,7 @@ async function becomingJob(
   }
   const leave = async (job: ImageJob): Promise<ImageJob> => {
     imageJobs.assertOn()
-    await imageJobs.begin({ ...job, status: 'in_progress' })
+    await imageJobs.begin(job)
     place = backgroundCalls.take(job.accountId, undefined)
     place.runs(job.id, ending)
     return job

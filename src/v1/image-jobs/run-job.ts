@@ -52,18 +52,16 @@ export async function completeJob(
   { imageJobs, pictureFiles, backgroundCalls, clock }: JobParts,
   memory: MemoryHold,
 ): Promise<void> {
-  const { accountId, mode, id: ownerId } = job
   const data: JobPicture[] = []
   // One after the other, since each takes memory for copies of its bytes.
   for (const picture of answered.result.pictures) {
-    const file = await pictureFiles.put({ accountId, mode, ownerId }, picture, memory)
+    const file = await pictureFiles.put(job.accountId, picture, memory)
     data.push({ file, ...prune({ revised_prompt: picture.revisedPrompt }) })
   }
   const created = Math.floor(clock() / 1000)
   // Stored as JSON, which has no members that are undefined.
   const result = { created, data, ...imagesTail(answered) } as JobResult
-  const expiresAtMs = Math.min(...data.map(({ file }) => file.expiresAtMs))
-  await imageJobs.end(job, { status: 'completed', content: { result }, expiresAtMs })
+  await imageJobs.end(job, { result })
   backgroundCalls.ended(job.id)
 }
 
@@ -76,16 +74,14 @@ export async function failJob(
 ): Promise<void> {
   const wasStopped = signal.reason instanceof GatewayStopped
   if (wasStopped && tasks.length > 0) return imageJobs.release(job.id)
-  const content = errorBody(wasStopped ? stopped(job) : error, requestIdOf(job))
-  await imageJobs.end(job, { status: 'failed', content })
+  const { error: body } = errorBody(wasStopped ? stopped() : error, requestIdOf(job))
+  await imageJobs.end(job, { error: body })
   backgroundCalls.ended(job.id)
 }
 
 /** The error of a job whose process has ended. */
-export function stopped({ status }: Pick<ImageJob, 'status'>): GatewayError {
+export function stopped(): GatewayError {
   const text =
-    status === 'queued'
-      ? 'The gateway was stopped before a provider was asked. Send the request again.'
-      : 'The gateway was stopped while it made these images, and they are lost. What the provider charges is charged.'
+    'The gateway was stopped while it made these images, and they are lost. What the provider charges is charged.'
   return new GatewayError('provider_error', text)
 }

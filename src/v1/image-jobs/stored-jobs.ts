@@ -57,8 +57,7 @@ export function retrieveImageJob(options: Options): Operation<'retrieveImageJob'
 export function cancelImageJob(options: Options): Operation<'cancelImageJob'> {
   const { imageJobs, pictureFiles, backgroundCalls } = options
   return async ({ path: { job_id: id }, caller }) => {
-    await foundJob(imageJobs, caller, id)
-    await imageJobs.cancel(caller, id)
+    await imageJobs.cancel(await foundJob(imageJobs, caller, id))
     backgroundCalls.ended(id)
     const job = await foundJob(imageJobs, caller, id)
     return jobAnswer(200, job, jobForm(job, pictureFiles))
@@ -70,8 +69,8 @@ export function deleteImageJob(options: Options): Operation<'deleteImageJob'> {
   const { imageJobs, backgroundCalls } = options
   return async ({ path: { job_id: id }, caller }) => {
     // Throws if the job does not exist, also if another request has deleted it since.
-    await foundJob(imageJobs, caller, id)
-    if (!(await imageJobs.remove(caller, id))) await foundJob(imageJobs, caller, id)
+    const job = await foundJob(imageJobs, caller, id)
+    if (!(await imageJobs.remove(job))) await foundJob(imageJobs, caller, id)
     backgroundCalls.ended(id)
     const json: Schemas['DeletedImageJob'] = { id, object: 'image.job', deleted: true }
     return { status: 200, json }

@@ -51,7 +51,7 @@ type Finishing = Pick<CallContext, 'ending' | 'memory' | 'tasks'>
 
 async function finish(job: ImageJob, finishing: Finishing, options: Options) {
   const { request } = job.content
-  if (job.status === 'queued' || request === undefined) throw stopped(job)
+  if (request === undefined) throw stopped()
   const gateway = options.gatewayAt(job.createdAtMs)
   const found = await options.callerOf(job.keyId)
   const [account, key] = found.allowances
