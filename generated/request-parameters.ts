@@ -291,6 +291,48 @@ export const requestParameters: {
         ]
       }
     },
+    "ImageConfigIdeogram": {
+      "aspect_ratio": {},
+      "image_size": {},
+      "quality": {
+        "values": [
+          "very_low",
+          "low",
+          "medium",
+          "high"
+        ]
+      },
+      "background": {
+        "values": [
+          "transparent",
+          "opaque",
+          "auto"
+        ]
+      },
+      "n": {
+        "minimum": 1,
+        "maximum": 10
+      },
+      "seed": {
+        "minimum": 0,
+        "maximum": 2147483647
+      },
+      "magic_prompt": {
+        "values": [
+          "auto",
+          "on",
+          "off"
+        ]
+      },
+      "enable_copyright_detection": {},
+      "output_format": {
+        "values": [
+          "png",
+          "jpeg",
+          "webp"
+        ]
+      }
+    },
     "ImageConfigOpenai": {
       "image_size": {},
       "quality": {

@@ -4219,6 +4219,25 @@ export interface components {
             n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImagePixelFormat"];
         };
+        /** @description Options of Ideogram's image models. */
+        ImageConfigIdeogram: {
+            aspect_ratio?: components["schemas"]["ImageAspectRatio"];
+            /** @description A class beside an aspect ratio, or pixels. */
+            image_size?: ("1K" | "2K") | components["schemas"]["ImagePixels"];
+            /** @enum {string} */
+            quality?: "very_low" | "low" | "medium" | "high";
+            background?: components["schemas"]["ImageBackground"];
+            n?: components["schemas"]["ChatImageCount"];
+            seed?: components["schemas"]["ImageSeed"];
+            /**
+             * @description Whether the vendor rewrites the prompt. It decides by itself if absent.
+             * @enum {string}
+             */
+            magic_prompt?: "auto" | "on" | "off";
+            /** @description Whether the vendor searches the images for protected works, which it then withholds. */
+            enable_copyright_detection?: boolean;
+            output_format?: components["schemas"]["ImagePixelFormat"];
+        };
         /** @description Options of the image models of OpenAI and of OpenAI-compatible endpoints. */
         ImageConfigOpenai: {
             image_size?: components["schemas"]["ImagePixels"];
@@ -4276,7 +4295,7 @@ export interface components {
             strength?: number;
         };
         /** @description Options of an image model. The supported keys depend on the provider of the model. */
-        ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigXai"] | components["schemas"]["ImageConfigOpenai"] | components["schemas"]["ImageConfigRecraft"];
+        ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigXai"] | components["schemas"]["ImageConfigIdeogram"] | components["schemas"]["ImageConfigOpenai"] | components["schemas"]["ImageConfigRecraft"];
         /**
          * @description Marks the end of the part of the prompt that the provider may cache, for providers that need
          *     such a mark.

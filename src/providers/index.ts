@@ -7,6 +7,7 @@ import { deepseek } from './deepseek/index.ts'
 import { google, vertex } from './google/index.ts'
 import { groq } from './groq/index.ts'
 import { hosts } from './hosts/index.ts'
+import { ideogram } from './ideogram/index.ts'
 import { mistral } from './mistral/index.ts'
 import { moonshot } from './moonshot/index.ts'
 import { azure, openai } from './openai/index.ts'
@@ -39,6 +40,7 @@ export const vendors: readonly Vendor[] = [
   cerebras,
   perplexity,
   recraft,
+  ideogram,
   ...hosts,
 ]
 

@@ -8,7 +8,7 @@ import {
   type Schema,
 } from '../support/contract.ts'
 import type { TestGateway } from '../support/gateway.ts'
-import { flatPng, pixelFile } from '../support/pixel.ts'
+import { flatPng, pixel, pixelFile } from '../support/pixel.ts'
 import {
   byMember,
   describeBounds,
@@ -105,15 +105,29 @@ describe('the bounds of the contract for images', () => {
     }
   })
 
-  for (const { id, base, models } of imageConfigs) {
+  for (const { id, base, models, edits } of imageConfigs) {
     describe(`of ${id} in a chat`, () => {
       const schema = contract.components.schemas[id]!
       for (const [name, probes] of byMember(schema, base, models)) {
         const send: Send = (image_config, model = models[0]) =>
-          gateway.post('/v1/chat/completions', { model, messages, image_config })
+          gateway.post('/v1/chat/completions', {
+            model,
+            messages: edits ? withPicture : messages,
+            image_config,
+          })
         const placed = probes.map((probe) => ({ ...probe, at: `.image_config${probe.at}` }))
         it(`hold for ${name}`, () => expectHeld(placed, send, models))
       }
     })
   }
 })
+
+const withPicture = [
+  {
+    role: 'user',
+    content: [
+      { type: 'text', text: 'Make the fox red' },
+      { type: 'image_url', image_url: { url: pixel } },
+    ],
+  },
+]

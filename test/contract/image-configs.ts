@@ -1,5 +1,11 @@
 /** A valid request for these models. Each member of the schema is accepted by one of the models. */
-export type Subject = { id: string; base: Record<string, unknown>; models: string[] }
+export type Subject = {
+  id: string
+  base: Record<string, unknown>
+  models: string[]
+  /** The conversation has an input picture. */
+  edits?: true
+}
 
 /** A valid `image_config` of each kind. */
 export const imageConfigs: Subject[] = [
@@ -28,6 +34,16 @@ export const imageConfigs: Subject[] = [
     id: 'ImageConfigRecraft',
     base: { image_size: '1K' },
     models: ['recraft/recraftv3', 'recraft/recraftv4_1_pro', 'recraft/recraftv4_1_vector'],
+  },
+  {
+    id: 'ImageConfigIdeogram',
+    base: { seed: 1 },
+    models: [
+      'ideogram/ideogram-4-5',
+      'ideogram/ideogram-4-6',
+      'ideogram/ideogram-4-5-precise-edit',
+    ],
+    edits: true,
   },
   { id: 'ImageConfigXai', base: { image_size: '1K' }, models: ['xai/grok-imagine-image-2.0'] },
 ]

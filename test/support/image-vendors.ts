@@ -4,6 +4,7 @@ import { alibabaKey, startAlibabaDouble } from './image-doubles/alibaba.ts'
 import { bytedanceKey, startBytedanceDouble } from './image-doubles/bytedance.ts'
 import type { ImageDouble } from './image-doubles/double.ts'
 import { googleKey, startGoogleDouble } from './image-doubles/google.ts'
+import { ideogramKey, startIdeogramDouble } from './image-doubles/ideogram.ts'
 import { openaiKey, startOpenaiDouble } from './image-doubles/openai.ts'
 import { recraftKey, startRecraftDouble } from './image-doubles/recraft.ts'
 import { startTogetherDouble, togetherKey } from './image-doubles/together.ts'
@@ -39,6 +40,7 @@ const starts = {
   xai: startXaiDouble,
   together: startTogetherDouble,
   recraft: startRecraftDouble,
+  ideogram: startIdeogramDouble,
 }
 export type VendorName = keyof typeof starts
 export const vendorKeys: Readonly<Record<VendorName, string>> = {
@@ -50,6 +52,7 @@ export const vendorKeys: Readonly<Record<VendorName, string>> = {
   xai: xaiKey,
   together: togetherKey,
   recraft: recraftKey,
+  ideogram: ideogramKey,
 }
 const variableNames: Readonly<Record<VendorName, string>> = {
   google: 'GEMINI',
@@ -60,6 +63,7 @@ const variableNames: Readonly<Record<VendorName, string>> = {
   xai: 'XAI',
   together: 'TOGETHER',
   recraft: 'RECRAFT',
+  ideogram: 'IDEOGRAM',
 }
 
 type Options = {
@@ -87,7 +91,7 @@ export type ImageVendors = {
 /** Settings with which a failure is returned at once, and does not affect the next call. */
 const patience = {
   limits: { route_tries_max: 1 },
-  bounds: { retryDelayMs: 0, circuitFailuresMax: 1000 },
+  bounds: { retryDelayMs: 0, circuitFailuresMax: 1000, taskPollMs: 5 },
 }
 
 export async function startImageVendors(options: Options = {}): Promise<ImageVendors> {

@@ -83,7 +83,7 @@ describe('an answer that a proxy may have written after the request was sent', (
     own = await startUpstream()
     second = await startUpstream()
     vendors = await startImageVendors({
-      vendors: ['openai', 'google', 'alibaba', 'zai', 'bytedance', 'xai', 'together'],
+      vendors: ['openai', 'google', 'alibaba', 'zai', 'bytedance', 'xai', 'together', 'ideogram'],
       variables: { OWN_API_KEY: ownKey },
       // The gateway's own default: one retry of each route.
       limits: { route_tries_max: 2 },
@@ -150,6 +150,7 @@ describe('an answer that a proxy may have written after the request was sent', (
     xai: 'xai/grok-imagine-image-2.0',
     together: 'together/black-forest-labs/FLUX.2-pro',
     recraft: 'recraft/recraftv4_1_vector',
+    ideogram: 'ideogram/ideogram-4-5',
   }
   for (const vendor of Object.keys(models) as VendorName[]) {
     it(`does not buy a picture again from ${vendor}`, async () => {

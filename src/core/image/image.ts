@@ -36,7 +36,7 @@ export type ImageRequest = {
   size?: Schemas['ImageSize']
   sizeClass?: string
   aspectRatio?: string
-  quality?: Schemas['ImageQuality']
+  quality?: Schemas['ImageQuality'] | NonNullable<Schemas['ImageConfigIdeogram']['quality']>
   style?: Schemas['ImageStyle']
   background?: Schemas['ImageBackground']
   inputFidelity?: Schemas['ImageInputFidelity']

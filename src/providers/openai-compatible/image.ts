@@ -12,22 +12,17 @@ import {
   type ImagePlan,
   type ImageResult,
   type Picture,
-  type ImageSource,
 } from '../../core/image/image.ts'
 import { readMade } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import { noUsage, type Usage } from '../../core/money/price.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
-import {
-  jsonRequests,
-  withKey,
-  type UpstreamRequest,
-  type UpstreamBody,
-} from '../transport/dispatch.ts'
+import { jsonRequests, withKey, type UpstreamRequest } from '../transport/dispatch.ts'
 import { receive } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { isEventStream } from '../wire/event-source.ts'
+import { formBytes, printForm } from '../wire/form.ts'
 import { printJson } from '../wire/long-text.ts'
 import { isMembers, membersOf } from '../../core/any-json.ts'
 import { tokensMaxOf, usageOf, type TokensMax } from '../wire/token-count.ts'
@@ -35,8 +30,6 @@ import { type OpenAiEndpoint, asBase64, type ImageDialect, type ImageItem } from
 import { bodyFailure, readFailure } from './failure.ts'
 import { aboutOf, isMark, partialsOf, streamReader } from './image-stream.ts'
 import type { ReadCost } from './usage.ts'
-import { randomUUID } from 'node:crypto'
-import { decodeBase64, decodedLength } from '../../bytes/base64.ts'
 import { assertTaken } from '../../core/error.ts'
 
 /** The members of an answer that the adapter reads; compatible servers may omit any of them. */
@@ -77,7 +70,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
       const reading = { count, texts, tokensMax, readCost, isRefused }
       // A form has copies of the pictures, without base64.
       const { sources } = imageDialect.edits ? { sources: [] } : call.request
-      const copied = sources.reduce((sum, { base64 }) => sum + decodedLength(base64), 0)
+      const copied = formBytes(sources)
       assertTaken(copied === 0 ? undefined : turn.memory.takeMore(copied))
       const request = requestFor(call)
       const { items, ...rest } = await receive({ dispatch, request, bytesMax }, turn, (head) => {
@@ -113,7 +106,9 @@ function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => UpstreamR
     if (sources.length === 0) return requestTo('/images/generations', body)
     if (edits !== undefined) return requestTo(edits.path, { ...body, ...edits.inputs(sources) })
     const sent = requestTo('/images/edits', {})
-    const { contentType, body: form } = printForm(body, sources)
+    // The order and the names of OpenAI's SDKs.
+    const name = sources.length === 1 ? 'image' : 'image[]'
+    const { contentType, body: form } = printForm(body, sources, () => name)
     return { ...sent, headers: { ...sent.headers, 'content-type': contentType }, body: form }
   }
   return (call) => {
@@ -229,31 +224,4 @@ function readUsage(
         )
   const cost = readCost?.(usage)
   return counted === undefined ? cost && { ...noUsage, ...cost } : { ...counted, ...cost }
-}
-
-/** Prints a multipart form (RFC 7578), with the order and the names of OpenAI's SDKs. */
-function printForm(
-  fields: object,
-  sources: readonly ImageSource[],
-): { contentType: string; body: UpstreamBody } {
-  const boundary = `form-${randomUUID()}`
-  const name = sources.length === 1 ? 'image' : 'image[]'
-  const part = (disposition: string, value: string | Buffer) => [
-    `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`,
-    value,
-    '\r\n',
-  ]
-  const texts = Object.entries(fields).flatMap(([field, value]) =>
-    part(`name="${field}"`, String(value)),
-  )
-  const files = sources.flatMap(({ base64, format }, index) =>
-    part(
-      `name="${name}"; filename="image-${index}.${format}"\r\nContent-Type: image/${format}`,
-      decodeBase64(base64),
-    ),
-  )
-  return {
-    contentType: `multipart/form-data; boundary=${boundary}`,
-    body: [...texts, ...files, `--${boundary}--\r\n`],
-  }
 }

@@ -2995,6 +2995,31 @@ export type ImageConfigXai = {
 };
 
 /**
+ * Options of Ideogram's image models.
+ */
+export type ImageConfigIdeogram = {
+    aspect_ratio?: ImageAspectRatio;
+    /**
+     * A class beside an aspect ratio, or pixels.
+     */
+    image_size?: '1K' | '2K' | ImagePixels;
+    quality?: 'very_low' | 'low' | 'medium' | 'high';
+    background?: ImageBackground;
+    n?: ChatImageCount;
+    seed?: ImageSeed;
+    /**
+     * Whether the vendor rewrites the prompt. It decides by itself if absent.
+     */
+    magic_prompt?: 'auto' | 'on' | 'off';
+    /**
+     * Whether the vendor searches the images for protected works, which it then withholds.
+     *
+     */
+    enable_copyright_detection?: boolean;
+    output_format?: ImagePixelFormat;
+};
+
+/**
  * Options of the image models of OpenAI and of OpenAI-compatible endpoints.
  */
 export type ImageConfigOpenai = {
@@ -3107,7 +3132,7 @@ export type ImageConfigRecraft = {
  * Options of an image model. The supported keys depend on the provider of the model.
  *
  */
-export type ImageConfig = ImageConfigGoogle | ImageConfigAlibaba | ImageConfigZai | ImageConfigBytedance | ImageConfigXai | ImageConfigOpenai | ImageConfigRecraft;
+export type ImageConfig = ImageConfigGoogle | ImageConfigAlibaba | ImageConfigZai | ImageConfigBytedance | ImageConfigXai | ImageConfigIdeogram | ImageConfigOpenai | ImageConfigRecraft;
 
 /**
  * Marks the end of the part of the prompt that the provider may cache, for providers that need
