@@ -105,7 +105,12 @@ describe('the first run', () => {
     await page.getByLabel('API key of OpenAI').fill(openaiKey)
     await page.getByRole('button', { name: 'Save the key' }).click()
     await page.getByRole('region', { name: 'OpenAI' }).waitFor()
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
     await page.goto(`${gateway.url}/dashboard/welcome`)
+    await page.getByRole('link', { name: 'create a picture with a live key' }).waitFor()
+    // Live and test calls, each once.
+    expect(asked.filter((path) => path === '/api/requests')).to.have.length(2)
     await page.getByRole('link', { name: 'create a picture with a live key' }).click()
     await page.getByLabel('Prompt').fill('A lighthouse')
     await page.getByRole('button', { name: /^Create the picture for / }).click()

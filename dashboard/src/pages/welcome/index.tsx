@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
-import { accountQuery, mayAdminister, membership, signedIn } from '../../data/session.ts'
+import { accountQuery, isOperator, mayAdminister, membership } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Money } from '../../elements/money.tsx'
@@ -13,8 +13,7 @@ const lookedEveryMs = 4000
 
 /** First steps of a new member: a key, a call and its cost. */
 export function Page() {
-  const isOperator = signedIn.value?.person.is_operator === true
-  const steps = useLoad(`first steps ${mayAdminister.value} ${isOperator}`, askForSteps, {
+  const steps = useLoad(`first steps ${mayAdminister.value} ${isOperator.value}`, askForSteps, {
     everyMs: lookedEveryMs,
   })
   const { hasKey = false, hasProvider, call } = steps.data ?? {}
@@ -152,7 +151,7 @@ async function askForSteps(signal: AbortSignal): Promise<Steps> {
     return (await bodyOf(GET('/api/keys', { params: { query }, signal }))).data.length > 0
   }
   const providers = async () => {
-    if (signedIn.value?.person.is_operator !== true) return undefined
+    if (!isOperator.value) return undefined
     const { data } = await bodyOf(GET('/api/providers', { signal }))
     return data.some(({ is_configured: isConfigured }) => isConfigured)
   }
