@@ -264,6 +264,48 @@ export const requestParameters: {
         ]
       }
     },
+    "ImageConfigBfl": {
+      "image_size": {},
+      "aspect_ratio": {},
+      "n": {
+        "minimum": 1,
+        "maximum": 10
+      },
+      "seed": {
+        "minimum": 0,
+        "maximum": 2147483647
+      },
+      "output_format": {
+        "values": [
+          "png",
+          "jpeg",
+          "webp"
+        ]
+      },
+      "output_compression": {
+        "minimum": 0,
+        "maximum": 100
+      },
+      "mask": {},
+      "safety_tolerance": {
+        "minimum": 0,
+        "maximum": 6
+      },
+      "prompt_upsampling": {},
+      "steps": {
+        "minimum": 1,
+        "maximum": 50
+      },
+      "guidance": {
+        "minimum": 1.5,
+        "maximum": 100
+      },
+      "raw": {},
+      "image_prompt_strength": {
+        "minimum": 0,
+        "maximum": 1
+      }
+    },
     "ImageConfigXai": {
       "aspect_ratio": {},
       "image_size": {

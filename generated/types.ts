@@ -4182,6 +4182,11 @@ export interface components {
         };
         /** @description The `data` of an event of streamed images; the name of the event is its `type`. */
         ImageEvent: components["schemas"]["ImagePartialEvent"] | components["schemas"]["ImageCompletedEvent"] | components["schemas"]["ImageErrorEvent"];
+        /**
+         * @description A black and white image of the size of the last input image, as an https address or a base64
+         *     data URL: white is painted, black stays as it is.
+         */
+        ImageMask: string;
         /** @description Options of Google's image models, such as the preview image model. */
         ImageConfigGoogle: {
             aspect_ratio?: components["schemas"]["ImageAspectRatio"];
@@ -4208,6 +4213,31 @@ export interface components {
             image_size?: components["schemas"]["ImagePixels"];
             n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImagePixelFormat"];
+        };
+        /**
+         * @description Options of the image models of Black Forest Labs. `parameters` of a model lists those that it
+         *     takes.
+         */
+        ImageConfigBfl: {
+            image_size?: components["schemas"]["ImagePixels"];
+            aspect_ratio?: components["schemas"]["ImageAspectRatio"];
+            n?: components["schemas"]["ChatImageCount"];
+            seed?: components["schemas"]["ImageSeed"];
+            output_format?: components["schemas"]["ImagePixelFormat"];
+            output_compression?: components["schemas"]["ImageCompression"];
+            mask?: components["schemas"]["ImageMask"];
+            /** @description From 0, which refuses most, to 6. FLUX.2 models take at most 5. The provider's default is 2. */
+            safety_tolerance?: number;
+            /** @description Whether the provider rewrites the prompt. */
+            prompt_upsampling?: boolean;
+            /** @description The number of steps; more take longer. */
+            steps?: number;
+            /** @description How closely the image follows the prompt: 1.5 to 10, and up to 100 for models that fill. */
+            guidance?: number;
+            /** @description Whether the image is processed less, to look more natural. */
+            raw?: boolean;
+            /** @description How much an input image counts, compared with the prompt. */
+            image_prompt_strength?: number;
         };
         /** @description Options of xAI's image models. */
         ImageConfigXai: {
@@ -4295,7 +4325,7 @@ export interface components {
             strength?: number;
         };
         /** @description Options of an image model. The supported keys depend on the provider of the model. */
-        ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigXai"] | components["schemas"]["ImageConfigIdeogram"] | components["schemas"]["ImageConfigOpenai"] | components["schemas"]["ImageConfigRecraft"];
+        ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigXai"] | components["schemas"]["ImageConfigIdeogram"] | components["schemas"]["ImageConfigBfl"] | components["schemas"]["ImageConfigOpenai"] | components["schemas"]["ImageConfigRecraft"];
         /**
          * @description Marks the end of the part of the prompt that the provider may cache, for providers that need
          *     such a mark.
@@ -6371,7 +6401,7 @@ export interface components {
         ModelPricing: {
             /** @description US dollars per image, by size class, quality or size if the price depends on it. */
             per_image?: components["schemas"]["ImagePrice"][];
-            /** @description Whether `per_image` is an estimate, since the vendor charges tokens. */
+            /** @description Whether `per_image` is an estimate, since the vendor charges by tokens or reports its charge. */
             per_image_is_estimate?: boolean;
             /** @description US dollars for each input image, in addition to `per_image`. */
             reference_image_usd?: components["schemas"]["Decimal"];

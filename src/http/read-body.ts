@@ -130,7 +130,7 @@ const looksMax = 100
 
 const beginning = Buffer.from('"data:image/')
 const quote = 0x22
-const nameBefore = /"(?:image_)?url"[ \t\r\n]*:[ \t\r\n]*$/
+const nameBefore = /"(?:(?:image_)?url|mask)"[ \t\r\n]*:[ \t\r\n]*$/
 const head = /^"data:image\/[a-z]+;base64,/
 
 /**
@@ -158,7 +158,7 @@ export function extractBase64(body: Pieces): LightBody {
   return { pieces: [...pieces, ...slicePieces(body, copied)], texts }
 }
 
-/** The start of the base64 of a data URL; Infinity if it is not the value of `(image_)url`. */
+/** The start of the base64 of a data URL; Infinity if it is not the value of `(image_)url` or `mask`. */
 function textStart(body: Pieces, at: number): number {
   // Inside a string the quote would be escaped and follow a backslash, not a member name.
   const before = joinPieces(slicePieces(body, Math.max(0, at - 64), at)).toString('latin1')

@@ -1,6 +1,7 @@
 import type { VendorFacts } from '../core/model.ts'
 import { alibaba } from './alibaba/index.ts'
 import { anthropic } from './anthropic/index.ts'
+import { bfl } from './bfl/index.ts'
 import { bytedance } from './bytedance/index.ts'
 import { cerebras } from './cerebras/index.ts'
 import { deepseek } from './deepseek/index.ts'
@@ -41,6 +42,7 @@ export const vendors: readonly Vendor[] = [
   perplexity,
   recraft,
   ideogram,
+  bfl,
   ...hosts,
 ]
 

@@ -109,6 +109,8 @@ describe('the bounds of the contract for images', () => {
     describe(`of ${id} in a chat`, () => {
       const schema = contract.components.schemas[id]!
       for (const [name, probes] of byMember(schema, base, models)) {
+        // A mask is a picture; `test/v1/masks.spec.ts` has its refusals.
+        if (name === 'mask') continue
         const send: Send = (image_config, model = models[0]) =>
           gateway.post('/v1/chat/completions', {
             model,

@@ -45,5 +45,10 @@ export const imageConfigs: Subject[] = [
     ],
     edits: true,
   },
+  {
+    id: 'ImageConfigBfl',
+    base: { image_size: '1024x1024' },
+    models: ['bfl/flux-2-pro', 'bfl/flux-pro-1.1-ultra', 'bfl/flux-pro-1.0-fill'],
+  },
   { id: 'ImageConfigXai', base: { image_size: '1K' }, models: ['xai/grok-imagine-image-2.0'] },
 ]

@@ -1,6 +1,7 @@
 import type { Bounds } from '../../src/settings/bounds.ts'
 import { type CallOptions, type TestGateway, startGateway } from './gateway.ts'
 import { alibabaKey, startAlibabaDouble } from './image-doubles/alibaba.ts'
+import { bflKey, startBflDouble } from './image-doubles/bfl.ts'
 import { bytedanceKey, startBytedanceDouble } from './image-doubles/bytedance.ts'
 import type { ImageDouble } from './image-doubles/double.ts'
 import { googleKey, startGoogleDouble } from './image-doubles/google.ts'
@@ -41,6 +42,7 @@ const starts = {
   together: startTogetherDouble,
   recraft: startRecraftDouble,
   ideogram: startIdeogramDouble,
+  bfl: startBflDouble,
 }
 export type VendorName = keyof typeof starts
 export const vendorKeys: Readonly<Record<VendorName, string>> = {
@@ -53,6 +55,7 @@ export const vendorKeys: Readonly<Record<VendorName, string>> = {
   together: togetherKey,
   recraft: recraftKey,
   ideogram: ideogramKey,
+  bfl: bflKey,
 }
 const variableNames: Readonly<Record<VendorName, string>> = {
   google: 'GEMINI',
@@ -64,6 +67,7 @@ const variableNames: Readonly<Record<VendorName, string>> = {
   together: 'TOGETHER',
   recraft: 'RECRAFT',
   ideogram: 'IDEOGRAM',
+  bfl: 'BFL',
 }
 
 type Options = {

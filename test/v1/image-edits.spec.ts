@@ -98,7 +98,7 @@ describe('image edits', () => {
   it('name what to send instead of a mask, in JSON and in a form', async () => {
     const code = 'unknown_parameter'
     const instead =
-      "'mask' belongs to edits of a part, which the gateway does not make: leave it out"
+      "'mask' belongs to edits of a part, which chats have: send it as `image_config.mask`"
     const { gateway } = vendors
     const key = gateway.liveKey
     const images = [{ image_url: pixel }]

@@ -18,6 +18,7 @@ const models = {
   openai: 'gpt-image-1.5',
   xai: 'xai/grok-imagine-image-2.0',
   together: 'together/flux',
+  bfl: 'bfl/flux-2-pro',
 } as const
 type Vendor = keyof typeof models
 
@@ -30,6 +31,7 @@ const all = (handling: Handling): Row => ({
   openai: handling,
   xai: handling,
   together: handling,
+  bfl: handling,
 })
 const refused = all('refused')
 
@@ -56,6 +58,7 @@ const shared: Record<keyof typeof generationFields & keyof typeof editFields, Ro
     openai: 'sent',
     xai: 'warned',
     together: 'mapped',
+    bfl: 'mapped',
   },
   stream: all('done here'),
   user: { ...all('warned'), openai: 'sent', xai: 'sent' },

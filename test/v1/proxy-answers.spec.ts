@@ -83,7 +83,17 @@ describe('an answer that a proxy may have written after the request was sent', (
     own = await startUpstream()
     second = await startUpstream()
     vendors = await startImageVendors({
-      vendors: ['openai', 'google', 'alibaba', 'zai', 'bytedance', 'xai', 'together', 'ideogram'],
+      vendors: [
+        'openai',
+        'google',
+        'alibaba',
+        'zai',
+        'bytedance',
+        'xai',
+        'together',
+        'ideogram',
+        'bfl',
+      ],
       variables: { OWN_API_KEY: ownKey },
       // The gateway's own default: one retry of each route.
       limits: { route_tries_max: 2 },
@@ -151,6 +161,7 @@ describe('an answer that a proxy may have written after the request was sent', (
     together: 'together/black-forest-labs/FLUX.2-pro',
     recraft: 'recraft/recraftv4_1_vector',
     ideogram: 'ideogram/ideogram-4-5',
+    bfl: 'bfl/flux-2-pro',
   }
   for (const vendor of Object.keys(models) as VendorName[]) {
     it(`does not buy a picture again from ${vendor}`, async () => {

@@ -75,7 +75,7 @@ describe('the settings of the tool image_generation', () => {
       { tools: [{ ...imageTool, input_image_mask: { image_url: pixel } }] },
       400,
       'tools[0].input_image_mask',
-      /in words/,
+      /image_config.mask/,
     ],
     ['two of it', { tools: [imageTool, imageTool] }, 400, 'tools[1]', /one tool/],
     [

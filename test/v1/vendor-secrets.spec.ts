@@ -20,8 +20,8 @@ const models: Readonly<Record<string, string>> = {
   cerebras: 'cerebras/gpt-oss-120b',
   own: 'own/house-1',
   ...Object.fromEntries(
-    vendors.flatMap(({ id, anyModel, tokenScope }) =>
-      anyModel && !tokenScope ? [[id, `${id}/some`]] : [],
+    vendors.flatMap(({ id, anyModel, tokenScope, onlyPictures }) =>
+      anyModel && !tokenScope && !onlyPictures ? [[id, `${id}/some`]] : [],
     ),
   ),
 }
@@ -38,6 +38,7 @@ const painters: Readonly<Record<string, string>> = {
   openai: 'gpt-image-1.5',
   xai: 'xai/grok-imagine-image-2.0',
   together: 'together/black-forest-labs/FLUX.1-schnell',
+  bfl: 'bfl/flux-2-pro',
   own: 'own/painter',
 }
 

@@ -83,11 +83,13 @@ export function pictureInputs(
   { draft, models, texts, memory }: ReadChat,
   config: ImageConfig = {},
 ): ImageInputs & Required<Pick<ImageInputs, 'nameOf'>> {
-  // Warnings quote the request with its texts; `messages` is left out, since no warning quotes it.
-  const shown = restoreBase64({ ...draft, messages: [] }, texts, memory)
+  // Warnings quote the request with its texts; no warning quotes the members that are left out.
+  const shown = restoreBase64({ ...draft, messages: [], image_config: {} }, texts, memory)
   const warnings = [...ignoredFields(shown, config), ...ignoredMessages(draft)]
   const request = chatToImage(draft, config)
-  return { request, models, ...conversationInputs(draft), texts, warnings, nameOf: nameIn(config) }
+  const mask = config.mask && { address: config.mask, param: 'image_config.mask' }
+  const inputs = { ...conversationInputs(draft), mask: mask || undefined }
+  return { request, models, ...inputs, texts, warnings, nameOf: nameIn(config) }
 }
 
 /** Maps parameters of the images API to those of a chat request with this `image_config`. */

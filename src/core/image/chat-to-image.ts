@@ -169,7 +169,7 @@ export function chatToImage(request: ChatRequest, config: ImageConfig): ImageReq
   return { model, prompt: joinTexts(texts), n, ...settings }
 }
 
-/** The members of `image_config` that the images API has too; the others are options of one vendor. */
+/** The members of `image_config` that are read here; the others are options of one vendor. */
 const canonicalOptions: ReadonlySet<string> = new Set<keyof ImageConfig>([
   'n',
   'image_size',
@@ -180,6 +180,7 @@ const canonicalOptions: ReadonlySet<string> = new Set<keyof ImageConfig>([
   'seed',
   'output_format',
   'output_compression',
+  'mask',
 ])
 
 /** The texts of the prompt, instructions first. Throws a GatewayError if the user wrote no text. */

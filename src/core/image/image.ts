@@ -50,7 +50,11 @@ export type ImageRequest = {
   /** Options that only one vendor has, as the schema of its `image_config` describes them. */
   options?: Readonly<Record<string, unknown>>
 }
-export type FullImageRequest = ImageRequest & { sources: readonly ImageSource[] }
+export type FullImageRequest = ImageRequest & {
+  sources: readonly ImageSource[]
+  /** Where the last input picture is painted; as large as this picture. */
+  mask?: ImageSource
+}
 
 /** The address of an input picture, and the request parameter that holds it. */
 export type NamedAddress = { address: string; param: string }

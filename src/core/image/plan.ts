@@ -20,6 +20,7 @@ type InputCount = {
   param: string
   /** How many of them the user's last message has; the others may be left out. All when absent. */
   newCount?: number | undefined
+  hasMask?: boolean
 }
 
 /** The model of the plan. */
@@ -120,12 +121,16 @@ const anyPicture: ImageAbilities = {
 
 /** Leaves out the oldest pictures of a conversation that are too many. Throws a GatewayError for others. */
 function planReferences(
-  { count, param, newCount = count }: InputCount,
+  { count, param, newCount = count, hasMask }: InputCount,
   { id, abilities }: Subject,
   warnings: Warning[],
 ): Pick<ImagePlan, 'sources'> {
   const { reference_images_min: least, reference_images_max: most } = abilities
   const takes = `${id} takes ${most === 0 ? 'no input images' : `at most ${most} input image${most === 1 ? '' : 's'}`}`
+  if (hasMask && !abilities.options?.includes('mask')) {
+    const text = `${id} takes no mask. Leave it out, or choose a model with 'image_config.mask' in its parameters.`
+    throw new GatewayError('model_capability_mismatch', text, { param: 'mask' })
+  }
   if (newCount > most) {
     const message = most === 0 ? `${takes}. Choose a model that edits images.` : `${takes}.`
     const toolMessage = `${message} list-image-models shows how many input images each model takes.`

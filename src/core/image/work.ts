@@ -1,4 +1,4 @@
-import { deliverWhole, type Answered, type Work } from '../call.ts'
+import { deliverWhole, type Answered, type Call, type Work } from '../call.ts'
 import type { Whole } from '../receipt.ts'
 import { tokensOfPrompt } from '../chat/estimate.ts'
 import { tooSmall } from '../chat/media.ts'
@@ -31,12 +31,13 @@ import { oversizeWarnings } from './fit-sources.ts'
 import { picturesPerCall } from './generate.ts'
 import { planImage, requestFor } from './plan.ts'
 import { plannedTraits, runImage, type ImageParts } from './run.ts'
-import { largestPixels } from './size.ts'
+import { largestPixels, pixelsText } from './size.ts'
 
 /** An image request for the core, with its input pictures and options. */
 export type ImageInputs = CallInputs<ImageRequest> & {
   addresses?: readonly NamedAddress[]
   texts?: ExtractedTexts
+  mask?: NamedAddress | undefined
   /** The request parameter that holds the input pictures. */
   param?: string
   /** How many of the pictures may not be left out when a model takes fewer; all when absent. */
@@ -60,8 +61,8 @@ type Planned = { plan: ImagePlan; warnings: readonly Warning[] }
 /** The work of an image request, which is answered in one piece. */
 export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<ImageResult>> {
   const { inputs, parts, timeoutMs } = options
-  const { models, addresses = [], texts, param = 'images', warnings = [], newCount } = inputs
-  const { nameOf = (name: string) => name, copies, watch } = inputs
+  const { models, addresses = [], param = 'images', warnings = [], newCount } = inputs
+  const { nameOf = (name: string) => name, copies, watch, mask } = inputs
   const request: FullImageRequest = { ...inputs.request, sources: [] }
   const { length: count } = addresses
   const plans = new Map<Model, Planned>()
@@ -74,7 +75,8 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
   }
   const planFor = ({ model, provider }: Route): Planned | Readiness => {
     try {
-      const counted = { count, param, newCount, partialImages: watch?.partialImages }
+      const partialImages = watch?.partialImages
+      const counted = { count, param, newCount, partialImages, hasMask: mask !== undefined }
       const { plan, warnings } = planImage(request, model, counted, provider.image?.unlisted)
       parts.conversion.check(plan, model.row.image?.native_format)
       const planned = { plan, warnings: withNames(warnings, nameOf) }
@@ -95,17 +97,10 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     upperUsage: ({ model }) => upperImageUsage(request, model, plans.get(model)!.plan, count),
     exactUsage: (route, first) =>
       exactImageUsage(request, plans.get(route.model)!.plan, { route, first }, count),
-    read: async ({ deadline: { signal }, context: { memory, tasks } }) => {
-      // The input pictures of a job that another process began are not stored, and no vendor is asked.
-      if (tasks?.begun !== undefined) return
-      const counts = [...plans.values()].map(({ plan }) => plan.sources ?? count)
-      const sent = addresses.slice(count - Math.max(0, ...counts))
-      const takesHeic = [...plans.keys()].some(({ row }) => row.input_image_heic)
-      if (sent.length === 0) return
-      request.sources = await parts.readSources(sent, { signal, memory, takesHeic }, texts)
-    },
+    read: (call) => readPictures(options, plans, request, call),
     canonical: () => ({
       ...request,
+      mask: request.mask && parts.fingerprint(request.mask.base64),
       sources: request.sources.map(({ base64 }) => parts.fingerprint(base64)),
       adjustments: adjustmentsOf(options, plans, request),
     }),
@@ -126,6 +121,26 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     // Only `deliver` writes under the cache key of an image request.
     replay: ({ result, usage }, receipt) => ({ result: result as ImageResult, usage, receipt }),
   }
+}
+
+/** Reads the input pictures and the mask into the request. */
+async function readPictures(
+  { inputs: { addresses = [], mask, texts }, parts }: Options,
+  plans: ReadonlyMap<Model, Planned>,
+  request: FullImageRequest,
+  { deadline: { signal }, context: { memory, tasks } }: Call,
+): Promise<void> {
+  // The input pictures of a job that another process began are not stored, and no vendor is asked.
+  if (tasks?.begun !== undefined) return
+  const { length: count } = addresses
+  const counts = [...plans.values()].map(({ plan }) => plan.sources ?? count)
+  const sent = addresses.slice(count - Math.max(0, ...counts))
+  const takesHeic = [...plans.keys()].some(({ row }) => row.input_image_heic)
+  const call = { signal, memory, takesHeic }
+  if (sent.length > 0) request.sources = await parts.readSources(sent, call, texts)
+  if (mask === undefined) return
+  const [read] = await parts.readSources([mask], { signal, memory }, texts)
+  request.mask = read!
 }
 
 /** The warnings of the plan for a route, which may be one to the successor of the requested model. */
@@ -149,7 +164,7 @@ function readinessOf(error: unknown, nameOf: (param: string) => string): Readine
 }
 
 /** Checks the sides and bytes of the input pictures, once they are read. */
-function checkInputs({ sources }: FullImageRequest, route: Route): Readiness {
+function checkInputs({ sources, mask }: FullImageRequest, route: Route): Readiness {
   const { id, input_image_side_min: least } = route.model.row
   const warnings = oversizeWarnings(sources, route.model)
   const problems = sources.flatMap((source) =>
@@ -157,7 +172,24 @@ function checkInputs({ sources }: FullImageRequest, route: Route): Readiness {
       ? heicProblems(source, route, warnings)
       : tooSmall(source, { id, least, param: source.param }),
   )
-  return { problems, warnings }
+  return { problems: [...problems, ...maskProblems(mask, sources.at(-1), warnings)], warnings }
+}
+
+function maskProblems(
+  mask: ImageSource | undefined,
+  source: ImageSource | undefined,
+  oversize: readonly Warning[],
+): Problem[] {
+  if (mask === undefined || source === undefined) return []
+  const found = oversize.find(({ param }) => param === source.param)
+  if (found !== undefined) {
+    const message = `With a mask, the model takes ${String(found.applied)} for this picture.`
+    return [{ param: source.param, message, code: 'request_too_large' }]
+  }
+  const [size, wanted] = [pixelsText(mask), pixelsText(source)]
+  if (size === wanted) return []
+  const message = `The mask has ${size} pixels, but the input image has ${wanted}. Send a mask of this size.`
+  return [{ param: mask.param, message, code: 'invalid_value' }]
 }
 
 /** A HEIC is checked by its bytes only, since the gateway can neither read its size nor make a smaller copy. */

@@ -115,7 +115,8 @@ function readSettings(settings: ImageTool['settings'], param: string, streams: b
   const warnings: Warning[] = []
   for (const [name, value] of Object.entries<unknown>(others)) {
     if (name === 'input_image_mask' && value != null) {
-      const text = 'The gateway takes no masks. Leave it out, and describe the change in words.'
+      const remedy = 'Leave it out, and describe the change, or use image_config.mask of'
+      const text = `This tool takes no mask. ${remedy} /v1/chat/completions.`
       throw new GatewayError('unsupported_parameter', text, { param: `${param}.${name}` })
     }
     if (value == null) continue

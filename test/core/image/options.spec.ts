@@ -10,7 +10,10 @@ import { contract, resolve } from '../../support/contract.ts'
 import { selectStrictly } from '../../support/route.ts'
 
 type Options = Partial<
-  Omit<FullImageRequest, 'model' | 'models' | 'prompt' | 'texts' | 'n' | 'sources' | 'options'>
+  Omit<
+    FullImageRequest,
+    'model' | 'models' | 'prompt' | 'texts' | 'n' | 'sources' | 'options' | 'mask'
+  >
 >
 
 const models: Model[] = readCatalogRows()

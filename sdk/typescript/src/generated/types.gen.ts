@@ -2945,6 +2945,13 @@ export type ImageEvent = ({
 } & ImageErrorEvent);
 
 /**
+ * A black and white image of the size of the last input image, as an https address or a base64
+ * data URL: white is painted, black stays as it is.
+ *
+ */
+export type ImageMask = string;
+
+/**
  * Options of Google's image models, such as the preview image model.
  */
 export type ImageConfigGoogle = {
@@ -2981,6 +2988,47 @@ export type ImageConfigBytedance = {
     image_size?: ImagePixels;
     n?: ChatImageCount;
     output_format?: ImagePixelFormat;
+};
+
+/**
+ * Options of the image models of Black Forest Labs. `parameters` of a model lists those that it
+ * takes.
+ *
+ */
+export type ImageConfigBfl = {
+    image_size?: ImagePixels;
+    aspect_ratio?: ImageAspectRatio;
+    n?: ChatImageCount;
+    seed?: ImageSeed;
+    output_format?: ImagePixelFormat;
+    output_compression?: ImageCompression;
+    mask?: ImageMask;
+    /**
+     * From 0, which refuses most, to 6. FLUX.2 models take at most 5. The provider's default is 2.
+     *
+     */
+    safety_tolerance?: number;
+    /**
+     * Whether the provider rewrites the prompt.
+     */
+    prompt_upsampling?: boolean;
+    /**
+     * The number of steps; more take longer.
+     */
+    steps?: number;
+    /**
+     * How closely the image follows the prompt: 1.5 to 10, and up to 100 for models that fill.
+     *
+     */
+    guidance?: number;
+    /**
+     * Whether the image is processed less, to look more natural.
+     */
+    raw?: boolean;
+    /**
+     * How much an input image counts, compared with the prompt.
+     */
+    image_prompt_strength?: number;
 };
 
 /**
@@ -3132,7 +3180,7 @@ export type ImageConfigRecraft = {
  * Options of an image model. The supported keys depend on the provider of the model.
  *
  */
-export type ImageConfig = ImageConfigGoogle | ImageConfigAlibaba | ImageConfigZai | ImageConfigBytedance | ImageConfigXai | ImageConfigIdeogram | ImageConfigOpenai | ImageConfigRecraft;
+export type ImageConfig = ImageConfigGoogle | ImageConfigAlibaba | ImageConfigZai | ImageConfigBytedance | ImageConfigXai | ImageConfigIdeogram | ImageConfigBfl | ImageConfigOpenai | ImageConfigRecraft;
 
 /**
  * Marks the end of the part of the prompt that the provider may cache, for providers that need
@@ -5522,7 +5570,8 @@ export type ModelPricing = {
      */
     per_image?: Array<ImagePrice>;
     /**
-     * Whether `per_image` is an estimate, since the vendor charges tokens.
+     * Whether `per_image` is an estimate, since the vendor charges by tokens or reports its charge.
+     *
      */
     per_image_is_estimate?: boolean;
     /**
