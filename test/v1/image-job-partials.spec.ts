@@ -167,10 +167,8 @@ describe('partial images of a job', () => {
     const large = (await noisePng(1200, 1200)).toString('base64')
     const pictures = 4
     const go = Promise.withResolvers<void>()
-    for (let index = 0; index < pictures; index++)
-      openai.play({
-        pieces: delayed(go.promise, [partial(0, large), partial(1, large), completed()]),
-      })
+    const pieces = [partial(0, large), partial(1, large), completed()]
+    openai.play(...Array.from({ length: pictures }, () => ({ after: go.promise, pieces })))
     const { id } = await startJob(gateway, { ...asked, n: pictures })
     const slow = await unread(`${gateway.url}${jobsPath}/${id}/events`, gateway.liveKey)
     go.resolve()
@@ -193,10 +191,8 @@ describe('partial images of a job', () => {
     go()
     await Promise.all([one.names(1), other.names(1)])
     await one.leave()
-    const response = await gateway.fetch(`${jobsPath}/${id}/cancel`, {
-      method: 'POST',
-      key: gateway.liveKey,
-    })
+    const path = `${jobsPath}/${id}/cancel`
+    const response = await gateway.fetch(path, { method: 'POST', key: gateway.liveKey })
     expect(((await response.json()) as Job).status).to.equal('cancelled')
     const events = await other.end()
     expect(namesOf(events)).to.deep.equal(['partial 0/0', 'error'])
@@ -229,6 +225,21 @@ describe('partial images of a job', () => {
     expect(events[1]!.error).to.include({ code: 'not_found' })
   })
 
+  it('end when the process of the job is gone, and nothing is bought again', async () => {
+    const go = stepwise([partial(0), completed()])
+    const { id } = await startJob(gateway, asked)
+    const watcher = await watching(id)
+    go()
+    await watcher.names(1)
+    const rows = gateway.db.updateTable('image_jobs').where('id', '=', id)
+    await rows.set({ owner: 'elsewhere 1 x' }).execute()
+    const events = await watcher.end()
+    expect(namesOf(events)).to.deep.equal(['partial 0/0', 'error'])
+    expect(events[1]!.error).to.include({ code: 'provider_error' })
+    expect(openai.calls).to.have.lengthOf(1)
+    await nothingBuffered(gateway)
+  })
+
   it('of a model that makes none are a warning, and in strict mode a refusal', async () => {
     const body = { ...asked, model: 'alibaba/qwen-image-3.0' }
     const { id } = await startJob(gateway, body)
@@ -258,16 +269,17 @@ describe('partial images of a job', () => {
     const [event] = imageEventsIn(await (await watch(id)).text())
     expect(event!.error).to.include({ code: 'not_found', param: 'job_id' })
     expect(event!.error!.message).to.include('encryption key')
+    const { status, result, error } = await getJob(gateway, id)
+    expect({ status, result, error }).to.deep.equal({
+      status: 'completed',
+      result: null,
+      error: event!.error,
+    })
   })
 })
 
 /** The part of a stream that has whole events. */
 const whole = (text: string) => text.slice(0, text.lastIndexOf('\n\n') + 2)
-
-async function* delayed(gate: Promise<void>, pieces: readonly string[]): AsyncGenerator<string> {
-  await gate
-  yield* pieces
-}
 
 /** Asks, and reads nothing of the answer until `rest` is called. */
 async function unread(url: string, key: string) {

@@ -3,6 +3,8 @@ import { GatewayError, shortened } from '../../core/error.ts'
 import type { ImageJob, JobOwner, JobPicture } from '../../core/image/jobs.ts'
 import type { PictureFiles } from '../../core/picture-files.ts'
 import type { Answer } from '../../http/answer.ts'
+import { errorBody } from '../../http/error-answer.ts'
+import { requestIdOf } from './run-job.ts'
 
 type Schemas = components['schemas']
 
@@ -67,14 +69,26 @@ export function acceptedAnswer(job: ImageJob, files: Pick<PictureFiles, 'linkTo'
   }
 }
 
-/** The job of a caller. Throws `not_found`. */
+/** Whether the encryption key of an ended job is missing. */
+function isLost({ status, content: { result, error } }: ImageJob): boolean {
+  const hasContent = status === 'completed' || status === 'failed'
+  return hasContent && result === undefined && error === undefined
+}
+
+function lostContent(job: ImageJob): ImageJob['content'] {
+  const text =
+    'The content of this job cannot be decrypted, because its encryption key is missing. Restore the key, or send the request again.'
+  return errorBody(new GatewayError('not_found', text, { param: 'job_id' }), requestIdOf(job))
+}
+
+/** The job of a caller; the error of one that cannot be decrypted says so. Throws `not_found`. */
 export async function foundJob(
   jobs: { find(caller: JobOwner, id: string): Promise<ImageJob | undefined> },
   caller: JobOwner,
   id: string,
 ): Promise<ImageJob> {
   const job = await jobs.find(caller, id)
-  if (job !== undefined) return job
+  if (job !== undefined) return isLost(job) ? { ...job, content: lostContent(job) } : job
   const text = `Image job with id '${shortened(id, 100)}' not found.`
   throw new GatewayError('not_found', text, { param: 'job_id' })
 }

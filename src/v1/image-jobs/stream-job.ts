@@ -50,7 +50,7 @@ export function streamImageJob(options: JobParts): Operation<'streamImageJob'> {
           if (signal.aborted) return undefined
           job = await foundJob(imageJobs, caller, id)
           const { result } = job.content
-          if (result === undefined) throw errorOf(job)
+          if (result === undefined) throw new GatewayError('cancelled', 'The job was cancelled.')
           for (; next.picture < result.data.length; next.picture++) {
             await reading
             const base64 = await base64Of(job, result.data[next.picture]!, options, memory)
@@ -83,14 +83,6 @@ function nextAfter(eventId: string | string[] | undefined, id: string) {
   const text =
     "The header 'Last-Event-ID' is not the id of an event of this job. Send it as it was received, or leave it out for all events."
   throw new GatewayError('invalid_value', text, { param: 'last-event-id' })
-}
-
-/** The error of an ended job without a result, whose error is not stored or cannot be read. */
-function errorOf({ status }: ImageJob): GatewayError {
-  if (status === 'cancelled') return new GatewayError('cancelled', 'The job was cancelled.')
-  const text =
-    'The content of this job cannot be decrypted, because its encryption key is missing. Restore the key, or send the request again.'
-  return new GatewayError('not_found', text, { param: 'job_id' })
 }
 
 /** The event of a finished picture; the last one has the usage of the whole request. */
