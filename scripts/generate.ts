@@ -16,6 +16,7 @@ import {
   type OperationRow,
   type Schema,
 } from './generate/document.ts'
+import { fileSchemas } from './generate/file-schemas.ts'
 import { operationsFile, scopesByRole } from './generate/operations.ts'
 import type { Overlay } from './generate/overlay.ts'
 import { ownDocument } from './generate/own-document.ts'
@@ -53,6 +54,7 @@ export async function generate(): Promise<Record<string, Files>> {
     ...checkFiles(own, operations, tools),
     ...(await settingsFiles(settings, own)),
     ...publishedFiles(document, parse(read('openapi-3.2.overlay.yaml')) as Overlay, tools),
+    ...fileSchemas(settings, own),
     'routes.json': `${JSON.stringify(routesOf(own, operations))}\n`,
   }
   return { generated: files, 'sdk/typescript/src/generated': await typescriptClient(document) }

@@ -89,7 +89,10 @@ describe('the blocks of README.md', function () {
   })
 
   it('configure an endpoint, routes, aliases and prices', async () => {
-    const own = take('providers:').replace('127.0.0.1:11434', new URL(upstream.url).host)
+    const own = take('# yaml-language-server:').replace(
+      '127.0.0.1:11434',
+      new URL(upstream.url).host,
+    )
     writeFileSync(join(folder.path, 'gateway.yaml'), own)
     const doctor = 'npm run -s gateway -- doctor'
     const { stdout } = await shell(doctor, { CONFIG_FILE: 'gateway.yaml' })

@@ -31,7 +31,8 @@ function forms(document: Document, next: Document): Record<string, string> {
   }
 }
 
-function asJson(document: unknown): string {
+/** A published document as JSON. */
+export function asJson(document: unknown): string {
   return `${JSON.stringify(document)}\n`
 }
 

@@ -5,6 +5,7 @@ import { schemaTypes } from './schema-types.ts'
 
 type Setting = Schema & {
   'x-env'?: string
+  'x-must'?: string
   'x-reload'?: 'now'
   default?: unknown
   description?: string

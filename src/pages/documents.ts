@@ -9,6 +9,8 @@ const generated = new URL('../../generated/', import.meta.url)
 const [json, yaml] = ['application/json', 'application/yaml']
 /** The documents of the contract, of which each part is served too. */
 const contractFiles = { 'openapi.json': json, 'openapi.yaml': yaml, 'openapi-3.2.json': json }
+/** The schemas of what operators write; editors complete it by them. */
+const schemaFiles = ['schemas/gateway.json', 'schemas/catalog-model.json']
 
 /** Links to the contract and its reference (RFC 8631). */
 export const serviceLinks =
@@ -33,11 +35,11 @@ const catalogHeaders = {
   link: `<${catalogPath}>; rel="api-catalog", ${serviceLinks}`,
 }
 
-/** Adds the routes of the contract, of its parts and of the catalog that lists them. */
+/** Adds the routes of the contract and its parts, of the other documents and of the catalog that lists them. */
 export function bindDocuments(router: Router<ExchangeState>, publicOrigin: PublicOrigin): void {
   for (const [name, type] of Object.entries(contractFiles)) bindContract(router, name, type)
-  const tools = { type: json, content: new URL('mcp-tools.json', generated), headers }
-  bindFile(router, '/mcp-tools.json', tools)
+  for (const name of ['mcp-tools.json', ...schemaFiles])
+    bindFile(router, `/${name}`, { type: json, content: new URL(name, generated), headers })
   router.get(catalogPath, ({ req, state }) => {
     const text = JSON.stringify(apiCatalog(publicOrigin(req)))
     state.answer = { status: 200, headers: catalogHeaders, pieces: [text] }
