@@ -18,6 +18,8 @@ type Options = {
   encryption: Encryption
   limits: { imageJobsPerAccountMax: number }
   clock: () => number
+  /** Called when the end of a job has queued an event. */
+  onEvent: () => void
   onSwept: (error?: unknown) => void
 }
 
@@ -72,7 +74,8 @@ export function createImageJobs(options: Options): JobStore {
       await decide(() => setting.execute())
     },
     end: async (job, end) => {
-      await decide(() => store.commit(endingJob(options, job, end)))
+      const changes = await decide(() => store.commit(endingJob(options, job, end)))
+      if (changes.at(-2)! > 0) options.onEvent()
     },
     release: async (id) => {
       await decide(() => own(id).set({ owner: releasedOwner }).execute())

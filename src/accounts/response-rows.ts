@@ -53,7 +53,7 @@ export async function endResponse(
   { db, commit }: Pick<Store, 'db' | 'commit'>,
   row: SealedRow,
   { items, lateAt, expiresAt, event, now }: End,
-): Promise<boolean> {
+): Promise<readonly number[]> {
   const { id, account_id: accountId, mode, ...content } = row
   const statements = ending(db, 'stored_responses', {
     // A process is never late with its own response, but its clock may have jumped ahead.
@@ -65,8 +65,7 @@ export async function endResponse(
       ...(event === undefined ? [] : [publishing(event, now, isRunning)]),
     ],
   })
-  const changes = await commit(statements, { isLarge: isLarge(row) })
-  return changes.at(-1)! > 0
+  return commit(statements, { isLarge: isLarge(row) })
 }
 
 /** Ends the responses in progress of a process that has ended, each with its event. */

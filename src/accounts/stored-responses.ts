@@ -40,6 +40,8 @@ type Options = {
     storedResponsesBytesMax: number
   }
   clock: () => number
+  /** Called when the end of a response has queued an event. */
+  onEvent: () => void
   /** Whether this process executes the call of a response. */
   isRunning: (id: string) => boolean
   events: {
@@ -161,14 +163,16 @@ function expiryOf({ clock, limits }: Options): number {
 
 /** Replaces a response in progress by its end. */
 async function end(options: Options, putting: Putting): Promise<SealedRow | 'too_large' | 'ended'> {
-  const { store, clock } = options
+  const { store, clock, onEvent } = options
   // The items of the input are in the index since the response began.
   const items = indexedItems({ input: [], response: putting.stored.response })
   const event = eventOf(putting)
   return sealed(options, putting, async (content) => {
     const times = { lateAt: lateAt(clock), expiresAt: expiryOf(options), now: clock() }
     const end = { items, event, ...times }
-    return (await store.decide(() => endResponse(store, content, end))) ? content : 'ended'
+    const changes = await store.decide(() => endResponse(store, content, end))
+    if (event !== undefined && changes.at(-2)! > 0) onEvent()
+    return changes.at(-1)! > 0 ? content : 'ended'
   })
 }
 

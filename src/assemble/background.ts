@@ -11,6 +11,7 @@ import type { Environment, StoreParts } from './store.ts'
 type Needed = Pick<Environment, 'config' | 'events' | 'clock'>
 type Executed = Pick<StoreParts, 'store' | 'encryption'> & {
   storedResponses: ResponseStore
+  onEvent: () => void
   /** The generation that finishes jobs of processes that have ended. */
   current: () => { takeOver: TakeOver }
 }
@@ -18,12 +19,13 @@ type Executed = Pick<StoreParts, 'store' | 'encryption'> & {
 /** Builds what goes on without a connection: image jobs, and responses in the background. */
 export function assembleBackground(environment: Needed, executed: Executed) {
   const { config, events, clock } = environment
-  const { store, encryption } = executed
+  const { store, encryption, onEvent } = executed
   const { limits } = config
   const imageJobs = createImageJobs({
     store,
     encryption,
     limits,
+    onEvent,
     clock,
     onSwept: (error) => events.worked('image_jobs', error),
   })

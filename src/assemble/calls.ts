@@ -80,14 +80,16 @@ export async function assembleCalls(
   const onFault = events.faulted
   const idempotency = createIdempotency({ ...inStore, onFault, isOneOfSeveral })
   const isRunning = (id: string): boolean => background.backgroundCalls.isRunning(id)
-  const storedResponses = createStoredResponses({ ...inStore, encryption, isRunning, events })
+  const webhooks = webhooksOf(environment, { store, encryption, guarded })
+  const onEvent = () => void webhooks.look()
+  const writing = { encryption, onEvent }
+  const storedResponses = createStoredResponses({ ...inStore, ...writing, isRunning, events })
   const pictureFiles = await pictureFilesOf(environment, { store, secret, encryption }, limits)
-  const stored = { store, encryption, storedResponses, current }
+  const stored = { store, ...writing, storedResponses, current }
   const background = assembleBackground(environment, stored)
   const abandonedCalls = createAbandonedCalls(events.left)
   const budgets = createBudgets({ store, clock, limits: first })
   const reservations = reservationsOf(environment, store, budgets)
-  const webhooks = webhooksOf(environment, { store, encryption, guarded })
   return {
     guarded,
     pixelQueue: createPixelQueue(first),
@@ -187,6 +189,7 @@ function webhooksOf(
   })
   return {
     ...createWebhooks({ ...parts, refusalOf: guarded.refusalOf, deliverer }),
+    look: deliverer.look,
     close: () => {
       history.close()
       return deliverer.close()

@@ -37,6 +37,7 @@ forEachStore('the stored image jobs', () => {
 
   const open = ({ clock, imageJobsPerAccountMax = 10 }: Opening) =>
     createImageJobs({
+      onEvent: () => undefined,
       store: { ...store, decide: (run: () => Promise<unknown>) => run() } as never,
       encryption: createEncryption({
         dataDir: folder.path,

@@ -23,6 +23,7 @@ forEachStore('the rows of stored responses', () => {
   const running = new Set<string>()
   const openWith = (encryptionKey: string) =>
     createStoredResponses({
+      onEvent: () => undefined,
       store,
       encryption: createEncryption({
         dataDir: folder.path,

@@ -64,6 +64,9 @@ const concurrentPerAccountMax = 4
 /** Attempts that a delivery lists: those of its schedule and of a few redeliveries. */
 const attemptsMax = 20
 
+/** While nothing is due, the store is asked at this look only: another process may have left a delivery. */
+const idleLooks = 10
+
 /** The actor of changes that the gateway makes itself. */
 const gatewayActor: Actor = { id: 'gateway', address: null }
 
@@ -84,8 +87,13 @@ export function createDeliverer(options: Options): Deliverer {
   const { signal } = closing
   const byAccount = new Map<string, number>()
   const running = new Set<Promise<void>>()
-  /** Whether a delivery has ended since the last claim began, so that its account may send again. */
-  let hasEnded = false
+  /** Whether there may be something to send: an event was queued, or a delivery of an account with others ended. */
+  let isCalled = true
+  let idle = { until: 0, looks: 0 }
+  const look = () => {
+    isCalled = true
+    return sweep.look()
+  }
   const start = (delivery: Delivery): void => {
     const { account_id: accountId } = delivery
     byAccount.set(accountId, (byAccount.get(accountId) ?? 0) + 1)
@@ -93,29 +101,31 @@ export function createDeliverer(options: Options): Deliverer {
     const run = deliver(options, delivery, signal).catch(onLooked)
     const done = run.finally(() => {
       running.delete(done)
-      hasEnded = true
       const left = byAccount.get(accountId)! - 1
       if (left > 0) byAccount.set(accountId, left)
       else byAccount.delete(accountId)
-      if (!signal.aborted) void sweep.look()
+      if (!signal.aborted) void look()
     })
     running.add(done)
   }
   const work = async (): Promise<boolean> => {
+    if (!isCalled && clock() < idle.until && ++idle.looks < idleLooks) return false
     while (!signal.aborted && running.size < concurrentMax) {
       const busy = [...byAccount].filter(([, count]) => count >= concurrentPerAccountMax)
       const but = busy.map(([accountId]) => accountId)
       const most = concurrentMax - running.size
-      hasEnded = false
+      isCalled = false
       const due = await claimDue(store.db, { now: clock(), but, most })
-      if (due.length === 0 && !hasEnded) break
       due.forEach(start)
+      if (due.length > 0) continue
+      idle = { until: await nextDue(store.db), looks: 0 }
+      if (!isCalled) break
     }
     return true
   }
   const sweep = sweepAgain(work, { intervalMs: limits.webhookLookMs, onSwept: onLooked })
   return {
-    look: sweep.look,
+    look,
     close: async () => {
       sweep.close()
       closing.abort()
@@ -123,6 +133,12 @@ export function createDeliverer(options: Options): Deliverer {
       await Promise.all(running)
     },
   }
+}
+
+/** When the next delivery is due, or the claim of one ends. */
+async function nextDue(db: Kysely<Tables>): Promise<number> {
+  const first = db.selectFrom('webhook_deliveries').select('next_at').where('next_at', '>', 0)
+  return (await first.orderBy('next_at').limit(1).executeTakeFirst())?.next_at ?? Infinity
 }
 
 type Claim = { now: number; but: readonly string[]; most: number }
