@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 import type { Caller } from '../core/caller.ts'
-import { listed } from '../storage/sql-dialect.ts'
+import { listed, sqlDialectOf } from '../storage/sql-dialect.ts'
 import type { StoreStatement } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 
@@ -58,10 +58,9 @@ export function ending(
     return rows.set(set).where(condition as RawBuilder<boolean>)
   }
   const isRunning = sql`exists (select 1 from ${sql.table(table)} where ${condition})`
-  return [
-    // Locks the row, so that no other process ends the call before the last statement.
-    update({ key_id: sql.ref('key_id') }),
-    ...follow(isRunning),
-    update({ ...columns, owner: null }),
-  ].map((one) => one.compile(db))
+  // No other process may end the call before the last statement; SQLite has one transaction at a time.
+  const lock = sqlDialectOf(db) === 'sqlite' ? [] : [update({ key_id: sql.ref('key_id') })]
+  return [...lock, ...follow(isRunning), update({ ...columns, owner: null })].map((one) =>
+    one.compile(db),
+  )
 }
