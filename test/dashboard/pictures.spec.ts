@@ -109,12 +109,8 @@ describe('pictures that are made as jobs', () => {
     await page.goBack()
 
     const count = await countOf(page)
-    await confirmed(
-      page,
-      button(tile, 'Delete…'),
-      'Delete',
-      'The job and its pictures are deleted.',
-    )
+    const said = 'The job and its pictures are deleted.'
+    await confirmed(page, button(tile, 'Delete…'), 'Delete', said)
     await until('the job is gone', async () => (await tiles(page).count()) === count - 1)
   })
 
@@ -125,7 +121,7 @@ describe('pictures that are made as jobs', () => {
     await settings.getByText('New jobs keep their prompts.').waitFor()
     await expectGoodLooks(settings)
     const size = '1536x1024'
-    await newJob({ model: flare, prompt: 'A whale and a ship', size, n: 2 })
+    await newJob({ model: flare, prompt: 'A whale and a ship', size, n: 2, partial_images: 3 })
     const page = await dashboard.open('/pictures?mode=test', { as: await signIn('member') })
     const tile = tiles(page).filter({ hasText: 'A whale and a ship' })
     await loaded(tile.getByRole('img').first())
@@ -136,6 +132,7 @@ describe('pictures that are made as jobs', () => {
     expect(await page.getByLabel('Prompt').inputValue()).to.equal('A whale and a ship')
     expect(await page.getByLabel('Size').inputValue()).to.equal(size)
     expect(await page.getByLabel('Number of pictures').inputValue()).to.equal('2')
+    expect(await page.getByLabel('Previews').inputValue()).to.equal('3')
     await button(settings, 'Stop keeping prompts').click()
     await settings.getByText('New jobs keep no prompt.').waitFor()
   })
