@@ -38,13 +38,15 @@ function headersOf({ id, format, sha256 }: PictureFile) {
     'content-disposition': `inline; filename="${id}.${extension}"`,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
-    // A page that a browser would make of the answer can do nothing.
-    'content-security-policy': "default-src 'none'; sandbox",
+    // A page that a browser would make of the answer can do nothing; a vector picture keeps its own styles.
+    'content-security-policy': `default-src 'none'; ${format === 'svg' ? svgPolicy : ''}sandbox`,
     'cross-origin-resource-policy': 'cross-origin',
     'accept-ranges': 'bytes',
     etag: `"${sha256}"`,
   } as Record<string, string> & { etag: string }
 }
+
+const svgPolicy = "style-src 'unsafe-inline'; img-src data:; "
 
 type Range = { start: number; end: number }
 

@@ -13,7 +13,8 @@ const shown = {
   size: { type: 'string', pattern: '^\\d+x\\d+$' },
   quality: { enum: ['low', 'medium', 'high', 'xhigh', 'max', 'auto'] },
   background: { enum: ['transparent', 'opaque', 'auto'] },
-  output_format: { enum: ['png', 'webp', 'jpeg'] },
+  // OpenAI does not stream SVG.
+  output_format: { enum: ['png', 'webp', 'jpeg', 'svg'] },
 }
 const usage = object({
   input_tokens: count,

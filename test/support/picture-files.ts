@@ -5,6 +5,7 @@ import { addingFiles } from '../../src/accounts/picture-rows.ts'
 import { encodeBase64 } from '../../src/bytes/base64.ts'
 import { uncounted } from '../../src/bytes/memory-budget.ts'
 import type { PictureFile } from '../../src/core/picture-files.ts'
+import type { Picture } from '../../src/core/image/image.ts'
 import { createEncryption } from '../../src/storage/encryption.ts'
 import { readGatewaySecret } from '../../src/storage/gateway-secret.ts'
 import { createPictureFolder, type PicturePlace } from '../../src/storage/picture-folder.ts'
@@ -55,7 +56,7 @@ export async function putFile(
     clock = suiteClock,
   }: { files: PictureFileStore } & Pick<Options, 'store' | 'clock'>,
   job: Job,
-  picture: ReturnType<typeof pictureOf>,
+  picture: Pick<Picture, 'base64' | 'format'>,
 ): Promise<PictureFile> {
   const file = await files.put(job.accountId, picture, uncounted)
   const adding = addingFiles(job, [file], clock(), sql`1 = 1`)

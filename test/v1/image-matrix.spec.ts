@@ -3,7 +3,7 @@ import { readCatalogRows, statusAt } from '../../src/catalog/catalog.ts'
 import type { CatalogModel } from '../../src/core/model.ts'
 import { startImageVendors, type ImagesBody, type ImageVendors } from '../support/image-vendors.ts'
 import { look } from '../support/pictures.ts'
-import { pixel } from '../support/pixel.ts'
+import { flatPng, pixel } from '../support/pixel.ts'
 
 const models = readCatalogRows().filter(
   (row) => row.image !== undefined && statusAt(row, Date.now()) !== 'deactivated',
@@ -18,7 +18,9 @@ const anywhere: Asked[] = [
   ...['auto', 'opaque', 'transparent'].map((background) => ({ background })),
   { background: 'transparent', output_format: 'webp' },
   { background: 'transparent', output_format: 'jpeg' },
-  ...['png', 'jpeg', 'webp'].map((output_format) => ({ output_format })),
+  ...['png', 'jpeg', 'webp', 'svg'].map((output_format) => ({ output_format })),
+  { output_format: 'svg', n: 3, background: 'transparent' },
+  { output_format: 'svg', output_compression: 40, size: '1000x1000' },
   { output_format: 'png', output_compression: 40 },
   { output_format: 'jpeg', output_compression: 40 },
   { output_format: 'webp', output_compression: 0 },
@@ -39,9 +41,14 @@ const edits: Asked[] = [
 ]
 
 /** The request bodies for a model, each with its path. */
-function bodiesFor({ image, capabilities }: CatalogModel): { path: string; asked: Asked }[] {
+function bodiesFor({
+  image,
+  capabilities,
+  input_image_side_min: side,
+}: CatalogModel): { path: string; asked: Asked }[] {
   const { reference_images_min: least, reference_images_max: most } = image!
-  const inputs = (count: number) => Array.from({ length: count }, () => ({ image_url: pixel }))
+  const image_url = side === undefined || side <= 16 ? pixel : flatPng(side)
+  const inputs = (count: number) => Array.from({ length: count }, () => ({ image_url }))
   const make = capabilities.image_generation ? [...anywhere, ...generations] : []
   const change = most === 0 ? [] : [...(least > 0 ? anywhere : []), ...edits]
   return [
@@ -130,7 +137,8 @@ async function complaintsAbout(
       `says ${reported.size}, is ${width}x${height}`,
       reported.size !== `${width}x${height}`,
     ),
-    ...wrong(`is ${reported.size}`, size !== 'auto' && reported.size !== size),
+    // A vector picture is not fitted to a size.
+    ...wrong(`is ${reported.size}`, size !== 'auto' && reported.size !== size && format !== 'svg'),
     ...wrong(`is ${format}`, wanted !== format),
     ...silent.map(([name]) => `${name} is neither sent nor reported`),
     ...wrong(

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { components } from '../../generated/types.ts'
 import type { TestGateway } from '../support/gateway.ts'
-import { pixel } from '../support/pixel.ts'
+import { flatPng } from '../support/pixel.ts'
 
 type Schemas = components['schemas']
 export type Quote = Schemas['PriceQuote']
@@ -76,7 +76,7 @@ export async function expectEditsCharged(
   const { expectCharged } = quotesOf(() => gateway)
   for (const { id, image } of models.filter(({ capabilities }) => capabilities!['image_edit'])) {
     const count = Math.min(2, image?.reference_images_max ?? 1)
-    const images = Array.from({ length: count }, () => ({ image_url: pixel }))
+    const images = Array.from({ length: count }, () => ({ image_url: flatPng(256) }))
     const size = image?.size.kind === 'none' ? {} : { size: '1024x1024' }
     await expectCharged('createImageEdit', { model: id, prompt, images, n: 2, ...size })
   }

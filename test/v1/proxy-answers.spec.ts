@@ -91,6 +91,7 @@ describe('an answer that a proxy may have written after the request was sent', (
         'bytedance',
         'xai',
         'together',
+        'recraft',
         'ideogram',
         'bfl',
       ],

@@ -235,7 +235,7 @@ export function checkedPictures(
     if (message.role !== 'assistant' || !message.images) return { ...message, content }
     const images = message.images.flatMap((part, place) => {
       const param = `messages[${index}].images[${place}]`
-      if (!part.image_url.url.startsWith('data:image/svg+xml')) return [read(part, param)]
+      if (!/^data:image\/svg/i.test(part.image_url.url)) return [read(part, param)]
       isCorrected = true
       warnings.push(dropped(param, 'image/svg+xml', 'Models do not read vector pictures (SVG).'))
       return []

@@ -126,9 +126,11 @@ function Picture({ job, mode, url, index, onBroken }: PictureProps) {
         <a class="button plain small" href={url} download>
           Download
         </a>
-        <a class="button plain small" href={addressOf('/playground', input)}>
-          Use as input
-        </a>
+        {job.result?.data[index]?.output_format !== 'svg' && (
+          <a class="button plain small" href={addressOf('/playground', input)}>
+            Use as input
+          </a>
+        )}
       </figcaption>
     </figure>
   )
