@@ -7006,7 +7006,10 @@ export interface components {
         };
     };
     responses: {
-        /** @description The job that goes on, for a request with the preference `respond-async`. */
+        /**
+         * @description The job that goes on, for a request with the preference `respond-async`, and never for another. The status
+         *     distinguishes it from the images; in a union of both types, only a job has `object`.
+         */
         ImageJobAccepted: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];

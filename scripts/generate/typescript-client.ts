@@ -10,7 +10,8 @@ export async function typescriptClient(document: Document): Promise<Record<strin
   // Without MCP and OAuth, for which programs use libraries of these protocols.
   const own = Object.entries(paths).filter(([path]) => /^\/(?:v1|api)\//.test(path))
   for (const { responses } of own.flatMap(([, item]) => Object.values(item))) {
-    // A job is the answer to the header `prefer` alone: it would be in the type of every answer with images.
+    // A job is the answer to the header `prefer` alone: it would be in the type of every answer with images. The
+    // functions of sdk/typescript/src/create-image-job.ts send the header, and have its type.
     if ('200' in responses) delete responses['202']
     for (const response of Object.values(responses)) {
       const media = 'content' in response ? response.content?.['application/json'] : undefined

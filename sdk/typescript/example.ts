@@ -1,12 +1,15 @@
 /** `npm run build && GATEWAY_URL=http://127.0.0.1:8080 GATEWAY_KEY=mag_test_... node example.ts` */
 import { readFile, writeFile } from 'node:fs/promises'
+import { setTimeout } from 'node:timers/promises'
 import {
   createChatCompletion,
   createClient,
   createImage,
   createImageEditByForm,
+  createImageJob,
   GatewayError,
   listModels,
+  retrieveImageJob,
   streamChatCompletion,
   type ChatMessage,
 } from 'model-access-gateway-client'
@@ -53,6 +56,15 @@ const edit = await createImageEditByForm({
 for (const { b64_json } of edit.data.data) {
   await writeFile('boat.png', Buffer.from(b64_json, 'base64'))
 }
+
+let job = await createImageJob({ client, body: { prompt: 'A lighthouse at dawn' } })
+while ('object' in job && job.completed_at === null) {
+  await setTimeout(2000)
+  const path = { job_id: job.id }
+  job = (await retrieveImageJob({ client, path, throwOnError: true })).data
+}
+const made = 'object' in job ? job.result : job
+console.log(`Job: ${made?.data.length} picture`)
 
 const stranger = createClient({ baseUrl, auth: 'not-a-key' })
 const { data, error, response } = await listModels({ client: stranger })

@@ -98,7 +98,7 @@ describe('the TypeScript client', () => {
     const answer = '.*gpt-5-mini.*Name three colours\\..*\\n'
     expect(stdout).to.match(
       new RegExp(
-        `^(?:Model: \\S+\\n){3}Chat: ${answer}Stream: ${answer}` +
+        `^(?:Model: \\S+\\n){3}Chat: ${answer}Stream: ${answer}Job: 1 picture\\n` +
           'Error: 401 invalid_api_key\\nError: 400 invalid_value temperature\\n$',
       ),
     )
