@@ -29,12 +29,14 @@ export type TaskProtocol = {
   /** The result in the state; undefined while the pictures are made. Throws a ProviderFailure if the task failed. */
   resultIn(bytes: Buffer, head: UpstreamHead): TaskResult | undefined
   /**
-   * For a result that is not in the state: its path, and whether the state says that it exists. A refusal of the
-   * request at this path is the failure of the task.
+   * For a result that is not in the state: its path, and whether the state says that it exists. `resultIn` reads the
+   * answer at this path whatever its status is.
    */
   result?: { path(id: string): string; isMade(bytes: Buffer): boolean }
   /** The request that cancels a task; absent if the vendor cannot. */
   cancel?(id: string): Pick<UpstreamRequest, 'method' | 'path'>
+  /** Whether a task is free of charge whose cancellation the vendor accepted; always when absent. */
+  isCancelFree?(): boolean
   /** Reads an answer with another status than 200 or 202. */
   failureReader(head: UpstreamHead): PieceReader<never>
   /** The number of polls in the usual interval between two polls; 1 when absent. */
@@ -129,10 +131,13 @@ async function poll(
   let request = stateRequest(endpoint, protocol, task)
   let readsResult = elsewhere === undefined
   const madeIn = (bytes: Buffer) => (elsewhere!.isMade(bytes) ? noAddresses : undefined)
-  const state = () =>
-    ask(endpoint, turn, protocol, request, (bytes, head) =>
-      stateIn(() => (readsResult ? resultIn(bytes, head) : madeIn(bytes))),
-    )
+  const read = (bytes: Buffer, head: UpstreamHead) =>
+    stateIn(() => (readsResult ? resultIn(bytes, head) : madeIn(bytes)))
+  const ofResult = { failureReader: (head: UpstreamHead) => wholeReader((all) => read(all, head)) }
+  const state = () => {
+    const isElsewhere = readsResult && elsewhere !== undefined
+    return ask(endpoint, turn, isElsewhere ? ofResult : protocol, request, read)
+  }
   let troubles = 0
   let waitMs = pollMs
   for (let polls = 1; ; polls++) {
@@ -141,7 +146,6 @@ async function poll(
     if (signal.aborted) throw await leave(endpoint, turn, protocol, task.id)
     const { trouble, failure, result } = polled!
     if (failure !== undefined) throw failure
-    if (readsResult && elsewhere !== undefined && trouble?.isCallersFault) throw trouble
     if (result !== undefined && readsResult) return result
     waitMs = polls < quickPolls ? pollMs : 2 * pollMs
     if (trouble === undefined) {
@@ -226,7 +230,8 @@ async function leave(
   const ownTurn = { ...turn, signal: late.signal }
   const request = requestOf(endpoint, cancel)
   // A task that was cancelled before it ran is not charged.
-  return ask(endpoint, ownTurn, protocol, request, () => reason)
+  const isFree = protocol.isCancelFree?.() !== false
+  return ask(endpoint, ownTurn, protocol, request, () => (isFree ? reason : reason.afterSending()))
     .catch(() => reason.afterSending())
     .finally(() => clearTimeout(timer))
 }
@@ -245,7 +250,7 @@ function requestOf(
 function ask<T>(
   { dispatch, limits }: Endpoint,
   turn: Turn,
-  { failureReader }: Pick<TaskProtocol, 'failureReader'>,
+  { failureReader }: { failureReader(head: UpstreamHead): PieceReader<T> },
   request: UpstreamRequest,
   read: (bytes: Buffer, head: UpstreamHead) => T,
 ): Promise<T> {
