@@ -458,6 +458,27 @@ export const requestParameters: {
         "minimum": 0,
         "maximum": 1
       }
+    },
+    "ImageConfigFal": {
+      "aspect_ratio": {},
+      "image_size": {},
+      "n": {
+        "minimum": 1,
+        "maximum": 10
+      },
+      "seed": {
+        "minimum": 0,
+        "maximum": 2147483647
+      },
+      "output_format": {
+        "values": [
+          "png",
+          "jpeg",
+          "webp",
+          "svg"
+        ]
+      },
+      "input": {}
     }
   }
 }

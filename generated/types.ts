@@ -4324,8 +4324,23 @@ export interface components {
             /** @description How far an edit goes from its input image; 0.5 when absent. */
             strength?: number;
         };
+        /** @description Options of the endpoints of fal that make images. */
+        ImageConfigFal: {
+            aspect_ratio?: components["schemas"]["ImageAspectRatio"];
+            image_size?: ("0.5K" | "1K" | "2K" | "4K") | components["schemas"]["ImagePixels"];
+            n?: components["schemas"]["ChatImageCount"];
+            seed?: components["schemas"]["ImageSeed"];
+            output_format?: components["schemas"]["ImageFormat"];
+            /**
+             * @description Further members of the input of the endpoint, such as `negative_prompt` or `guidance_scale`,
+             *     sent unchanged. Members that the gateway sends itself are refused.
+             */
+            input?: {
+                [key: string]: string | (number | boolean) | unknown[] | Record<string, never>;
+            };
+        };
         /** @description Options of an image model. The supported keys depend on the provider of the model. */
-        ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigXai"] | components["schemas"]["ImageConfigIdeogram"] | components["schemas"]["ImageConfigBfl"] | components["schemas"]["ImageConfigOpenai"] | components["schemas"]["ImageConfigRecraft"];
+        ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigXai"] | components["schemas"]["ImageConfigIdeogram"] | components["schemas"]["ImageConfigBfl"] | components["schemas"]["ImageConfigOpenai"] | components["schemas"]["ImageConfigRecraft"] | components["schemas"]["ImageConfigFal"];
         /**
          * @description Marks the end of the part of the prompt that the provider may cache, for providers that need
          *     such a mark.
@@ -6424,6 +6439,20 @@ export interface components {
             service_tiers?: components["schemas"]["ServiceTierPrice"][];
             off_peak?: components["schemas"]["OffPeakPrice"];
             web_search?: components["schemas"]["WebSearchPrice"];
+            unit_price?: components["schemas"]["UnitPrice"];
+        };
+        /**
+         * @description The price of the unit that the vendor counts. It gives `per_image` if that is absent, and the
+         *     cost of a response that reports its units.
+         */
+        UnitPrice: {
+            usd: components["schemas"]["Decimal"];
+            /**
+             * @description `megapixel` is 1024 x 1024 pixels, and a part of one counts as a whole. The price of an
+             *     image whose unit is a `second` is only known from the response.
+             * @enum {string}
+             */
+            unit: "image" | "megapixel" | "second";
         };
         /**
          * @description The price of searching the web at the vendor, besides the tokens of what is found. A model without
@@ -6938,6 +6967,11 @@ export interface components {
             input_images_bytes_max?: number;
             /** @description Whether the vendor takes HEIC and HEIF pictures to make images from. */
             input_image_heic?: boolean;
+            /**
+             * @description The name in place of `upstream_model` for requests with input images. It belongs to the same app
+             *     of the vendor, whose tasks are found by the names of both.
+             */
+            edit_endpoint?: string;
             /** @description Whether the vendor can make the images as a task, whose id finds them later. */
             makes_tasks?: boolean;
             max_output_tokens?: number;

@@ -5,6 +5,7 @@ import { bfl } from './bfl/index.ts'
 import { bytedance } from './bytedance/index.ts'
 import { cerebras } from './cerebras/index.ts'
 import { deepseek } from './deepseek/index.ts'
+import { fal } from './fal/index.ts'
 import { google, vertex } from './google/index.ts'
 import { groq } from './groq/index.ts'
 import { hosts } from './hosts/index.ts'
@@ -43,6 +44,7 @@ export const vendors: readonly Vendor[] = [
   recraft,
   ideogram,
   bfl,
+  fal,
   ...hosts,
 ]
 

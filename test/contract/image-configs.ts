@@ -50,5 +50,14 @@ export const imageConfigs: Subject[] = [
     base: { image_size: '1024x1024' },
     models: ['bfl/flux-2-pro', 'bfl/flux-pro-1.1-ultra', 'bfl/flux-pro-1.0-fill'],
   },
+  {
+    id: 'ImageConfigFal',
+    base: { image_size: '1024x1024' },
+    models: [
+      'fal/fal-ai/flux/schnell',
+      'fal/fal-ai/nano-banana-2',
+      'fal/fal-ai/recraft/v4/text-to-vector',
+    ],
+  },
   { id: 'ImageConfigXai', base: { image_size: '1K' }, models: ['xai/grok-imagine-image-2.0'] },
 ]

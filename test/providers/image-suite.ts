@@ -192,7 +192,7 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
     it('without its key in the message, even if the vendor repeats the key', async () => {
       const { body, ...answer } = fixture(`${vendor}/${vendorCase.refusal}`)
       const text = JSON.stringify(body).replace(
-        /"(message|error|detail)":"/,
+        /"(message|error|detail|msg)":"/,
         (start) => `${start}The key ${key} is here. `,
       )
       double.play({ ...answer, body: text })

@@ -4,6 +4,7 @@ import { alibabaKey, startAlibabaDouble } from './image-doubles/alibaba.ts'
 import { bflKey, startBflDouble } from './image-doubles/bfl.ts'
 import { bytedanceKey, startBytedanceDouble } from './image-doubles/bytedance.ts'
 import type { ImageDouble } from './image-doubles/double.ts'
+import { falKey, startFalDouble } from './image-doubles/fal.ts'
 import { googleKey, startGoogleDouble } from './image-doubles/google.ts'
 import { ideogramKey, startIdeogramDouble } from './image-doubles/ideogram.ts'
 import { openaiKey, startOpenaiDouble } from './image-doubles/openai.ts'
@@ -43,6 +44,7 @@ const starts = {
   recraft: startRecraftDouble,
   ideogram: startIdeogramDouble,
   bfl: startBflDouble,
+  fal: startFalDouble,
 }
 export type VendorName = keyof typeof starts
 export const vendorKeys: Readonly<Record<VendorName, string>> = {
@@ -56,6 +58,7 @@ export const vendorKeys: Readonly<Record<VendorName, string>> = {
   recraft: recraftKey,
   ideogram: ideogramKey,
   bfl: bflKey,
+  fal: falKey,
 }
 const variableNames: Readonly<Record<VendorName, string>> = {
   google: 'GEMINI',
@@ -68,6 +71,7 @@ const variableNames: Readonly<Record<VendorName, string>> = {
   recraft: 'RECRAFT',
   ideogram: 'IDEOGRAM',
   bfl: 'BFL',
+  fal: 'FAL',
 }
 
 type Options = {

@@ -94,6 +94,8 @@ describe('an answer that a proxy may have written after the request was sent', (
         'recraft',
         'ideogram',
         'bfl',
+        'recraft',
+        'fal',
       ],
       variables: { OWN_API_KEY: ownKey },
       // The gateway's own default: one retry of each route.
@@ -163,6 +165,7 @@ describe('an answer that a proxy may have written after the request was sent', (
     recraft: 'recraft/recraftv4_1_vector',
     ideogram: 'ideogram/ideogram-4-5',
     bfl: 'bfl/flux-2-pro',
+    fal: 'fal/fal-ai/flux/schnell',
   }
   for (const vendor of Object.keys(models) as VendorName[]) {
     it(`does not buy a picture again from ${vendor}`, async () => {

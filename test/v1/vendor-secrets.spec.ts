@@ -39,6 +39,7 @@ const painters: Readonly<Record<string, string>> = {
   xai: 'xai/grok-imagine-image-2.0',
   together: 'together/black-forest-labs/FLUX.1-schnell',
   bfl: 'bfl/flux-2-pro',
+  fal: 'fal/fal-ai/flux/schnell',
   own: 'own/painter',
 }
 
@@ -120,7 +121,8 @@ function errorsOf(said: string): Record<string, object | string> {
 describe("a vendor's text about its keys, its network and its folders", () => {
   let house: EveryVendor
   before(async () => {
-    house = await startEveryVendor({ keyOf, limits: { requests_per_minute: 1_000_000 } })
+    const limits = { requests_per_minute: 1_000_000 }
+    house = await startEveryVendor({ keyOf, limits, bounds: { taskPollMs: 6 } })
   })
   after(() => house.stop())
 
@@ -204,7 +206,7 @@ describe("a vendor's text about its keys, its network and its folders", () => {
   for (const [id, model] of Object.entries(painters)) {
     it(`reaches no caller through a picture of ${id} that fails`, async () => {
       for (const said of secretsOf(id)) {
-        const { nested, flat, bare, text, page } = errorsOf(said)
+        const { nested, flat, bare, schema, text, page } = errorsOf(said)
         const inBand = {
           data: [{ error: { code: said, message: said } }],
           candidates: [{ finishReason: said, finishMessage: said }],
@@ -214,7 +216,17 @@ describe("a vendor's text about its keys, its network and its folders", () => {
         const address = { url: `${house.upstream.url}/pictures/1` }
         const choices = [{ message: { content: [{ image: address.url }] } }]
         const fetched = { data: [address], output: { choices } }
-        for (const body of [nested!, flat!, bare!, text!, page!, inBand, blocked, fetched]) {
+        for (const body of [
+          nested!,
+          flat!,
+          bare!,
+          schema!,
+          text!,
+          page!,
+          inBand,
+          blocked,
+          fetched,
+        ]) {
           for (const status of [200, 400, 500]) {
             house.upstream.answer(({ path }) =>
               path.startsWith('/pictures') ? { status: 403, body: nested! } : { status, body },

@@ -79,6 +79,8 @@ export type Prices = {
   perImage: readonly ImagePriceRow[]
   /** Whether the per-image prices only estimate the cost of a picture's tokens. */
   perImageIsEstimate: boolean
+  /** The price of the unit that the vendor counts in its answer. */
+  unitNanoUsd?: number
   /** The price of each input picture of a call. */
   referenceImageNanoUsd: number
   tokens: TokenPrices | null
@@ -129,8 +131,10 @@ type Priced = Pick<Schemas['CatalogModel'], 'pricing' | 'price_changes' | 'doubt
 /** Converts a catalog row's decimal prices to integers. */
 export function readPrices({ pricing, price_changes: changes = [], doubtful }: Priced): Prices {
   const isDoubtful = doubtful?.includes('pricing') ?? false
+  const { unit_price: unit } = pricing
   return {
-    perImage: (pricing.per_image ?? []).map((row) => ({
+    ...(unit && { unitNanoUsd: Number(nanoUsd(unit.usd)) }),
+    perImage: (pricing.per_image ?? imagePricesOf(unit)).map((row) => ({
       nanoUsd: Number(nanoUsd(row.usd)),
       ...prune({ sizeClass: row.size_class, quality: row.quality, size: row.size }),
       ...prune({ pixelsMax: row.pixels_max }),
@@ -159,6 +163,21 @@ export function readPrices({ pricing, price_changes: changes = [], doubtful }: P
       prices: readPrices({ pricing: changed, ...prune({ doubtful }) }),
     })),
   }
+}
+
+/** Vendors count a megapixel as a square of 1024 pixels, and a part of one as a whole. */
+const megapixel = 1024 * 1024
+/** Larger pictures than any model makes have no price. */
+const megapixelsMax = 36
+
+/** The prices per image that follow from the price of a unit; none for another unit than images and pixels. */
+function imagePricesOf(price: Schemas['UnitPrice'] | undefined): Schemas['ImagePrice'][] {
+  if (price?.unit === 'image') return [{ usd: price.usd }]
+  if (price?.unit !== 'megapixel') return []
+  return Array.from({ length: megapixelsMax }, (_, index) => ({
+    usd: usdText(nanoUsd(price.usd) * BigInt(index + 1)),
+    pixels_max: (index + 1) * megapixel,
+  }))
 }
 
 function readTokenPrices(pricing: Schemas['ModelPricing']): TokenPrices | null {

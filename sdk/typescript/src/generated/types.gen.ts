@@ -3177,10 +3177,31 @@ export type ImageConfigRecraft = {
 };
 
 /**
+ * Options of the endpoints of fal that make images.
+ */
+export type ImageConfigFal = {
+    aspect_ratio?: ImageAspectRatio;
+    image_size?: '0.5K' | '1K' | '2K' | '4K' | ImagePixels;
+    n?: ChatImageCount;
+    seed?: ImageSeed;
+    output_format?: ImageFormat;
+    /**
+     * Further members of the input of the endpoint, such as `negative_prompt` or `guidance_scale`,
+     * sent unchanged. Members that the gateway sends itself are refused.
+     *
+     */
+    input?: {
+        [key: string]: string | number | boolean | Array<unknown> | {
+            [key: string]: unknown;
+        };
+    };
+};
+
+/**
  * Options of an image model. The supported keys depend on the provider of the model.
  *
  */
-export type ImageConfig = ImageConfigGoogle | ImageConfigAlibaba | ImageConfigZai | ImageConfigBytedance | ImageConfigXai | ImageConfigIdeogram | ImageConfigBfl | ImageConfigOpenai | ImageConfigRecraft;
+export type ImageConfig = ImageConfigGoogle | ImageConfigAlibaba | ImageConfigZai | ImageConfigBytedance | ImageConfigXai | ImageConfigIdeogram | ImageConfigBfl | ImageConfigOpenai | ImageConfigRecraft | ImageConfigFal;
 
 /**
  * Marks the end of the part of the prompt that the provider may cache, for providers that need
@@ -5602,6 +5623,22 @@ export type ModelPricing = {
     service_tiers?: Array<ServiceTierPrice>;
     off_peak?: OffPeakPrice;
     web_search?: WebSearchPrice;
+    unit_price?: UnitPrice;
+};
+
+/**
+ * The price of the unit that the vendor counts. It gives `per_image` if that is absent, and the
+ * cost of a response that reports its units.
+ *
+ */
+export type UnitPrice = {
+    usd: Decimal;
+    /**
+     * `megapixel` is 1024 x 1024 pixels, and a part of one counts as a whole. The price of an
+     * image whose unit is a `second` is only known from the response.
+     *
+     */
+    unit: 'image' | 'megapixel' | 'second';
 };
 
 /**
