@@ -3568,8 +3568,15 @@ export interface components {
          */
         ModelParameter: {
             name: string;
+            /**
+             * @description The type of the values; absent if they have several.
+             * @enum {string}
+             */
+            type?: "string" | "integer" | "number" | "boolean" | "array" | "object";
             /** @description The only values that the parameter takes; absent if others are allowed. */
             values?: string[];
+            /** @description Values to offer; others are allowed. */
+            examples?: string[];
             minimum?: number;
             maximum?: number;
         };
@@ -6549,6 +6556,7 @@ export interface components {
             /** @description Future prices, in the order of their first days. */
             price_changes?: components["schemas"]["PriceChange"][];
             image?: components["schemas"]["ImageAbilities"] | null;
+            image_form?: components["schemas"]["ImageForm"] | null;
             embedding?: components["schemas"]["EmbeddingAbilities"] | null;
             deprecated_at?: string | null;
             deactivated_at?: string | null;
@@ -6652,6 +6660,39 @@ export interface components {
             images_per_call_max: number;
             reference_images_min: number;
             reference_images_max: number;
+        };
+        /**
+         * @description What a request for images may contain, so that a client can draw its form from it. It is derived
+         *     from the description of the model: `image.size` has the rule of its sizes, `pricing` its prices
+         *     with their units.
+         */
+        ImageForm: {
+            /** @description Whether the model creates images, edits them, or both. */
+            operations: components["schemas"]["ImageJobOperation"][];
+            /**
+             * @description The parameters that the model takes: sizes, ratios, formats, input images, seeds, streams and
+             *     others. A parameter that is not listed is left out with a warning, or refused.
+             */
+            parameters: components["schemas"]["ModelParameter"][];
+            /** @description The input images of a request; null if the model takes none. */
+            input_images: components["schemas"]["InputImageRule"] | null;
+            /**
+             * @description Whether the vendor makes the images of a job as a task, which another process of the gateway
+             *     can finish. All models can be used in jobs.
+             */
+            asynchronous: boolean;
+        };
+        InputImageRule: {
+            minimum: number;
+            maximum: number;
+            formats: ("png" | "jpeg" | "webp" | "heic" | "heif")[];
+            /** @description The shortest side in pixels that the vendor takes. Null if no minimum is known. */
+            side_min: number | null;
+            /**
+             * @description The largest file that the vendor takes, in bytes; of a larger image the gateway sends a smaller
+             *     copy. Null if no limit is known.
+             */
+            bytes_max: number | null;
         };
         /**
          * @description What an embedding model takes. Without `dimension_choices` and `dimensions_max` the length of
@@ -17171,6 +17212,45 @@ export interface operations {
                      *                   "usd": "0.03"
                      *                 }
                      *               ]
+                     *             },
+                     *             "image_form": {
+                     *               "operations": [
+                     *                 "generation"
+                     *               ],
+                     *               "parameters": [
+                     *                 {
+                     *                   "name": "n",
+                     *                   "type": "integer",
+                     *                   "minimum": 1,
+                     *                   "maximum": 10
+                     *                 },
+                     *                 {
+                     *                   "name": "size",
+                     *                   "type": "string",
+                     *                   "values": [
+                     *                     "1664x928",
+                     *                     "1328x1328",
+                     *                     "928x1664"
+                     *                   ]
+                     *                 },
+                     *                 {
+                     *                   "name": "output_format",
+                     *                   "type": "string",
+                     *                   "values": [
+                     *                     "png",
+                     *                     "jpeg",
+                     *                     "webp"
+                     *                   ]
+                     *                 },
+                     *                 {
+                     *                   "name": "image_config.seed",
+                     *                   "type": "integer",
+                     *                   "minimum": 0,
+                     *                   "maximum": 2147483647
+                     *                 }
+                     *               ],
+                     *               "input_images": null,
+                     *               "asynchronous": true
                      *             },
                      *             "deprecated_at": "2026-09-02",
                      *             "deactivated_at": null,

@@ -6,6 +6,7 @@ import {
   readCatalogRows,
   retiringDefaults,
 } from '../catalog/catalog.ts'
+import { createImageForm } from '../catalog/image-form.ts'
 import { createParameters } from '../catalog/model-parameters.ts'
 import { createPriceOf } from '../catalog/route-price.ts'
 import { createRouteTable } from '../catalog/routes.ts'
@@ -85,7 +86,7 @@ export function createGeneration(options: Options): Generation {
     enter: underWay.enter,
     leave: underWay.leave,
     operations: {
-      ...v1Operations({ ...calls, gateway, catalog, routes, pictureDays, clock, onFault }),
+      ...v1Operations({ ...calls, ...models, gateway, pictureDays, clock, onFault }),
       ...faces.operations,
     },
     answerInUse: (error, call) => jobInUse(error, call, calls),
@@ -151,6 +152,7 @@ function modelsOf({ config, secrets }: Settings, calls: Calls, { clock, monotoni
     rows,
     catalog,
     parametersOf,
+    imageFormOf: createImageForm(parametersOf),
     vendorModels,
     providers,
     routes,

@@ -2,9 +2,11 @@ import type { components } from '../../generated/types.ts'
 import { requestParameters, type RequestParameter } from '../../generated/request-parameters.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
 import { GatewayError } from '../core/error.ts'
+import { readPixels } from '../core/image/size.ts'
 import {
   makesImages,
   type CatalogModel,
+  type ImageAbilities,
   type Model,
   type Target,
   type VendorFacts,
@@ -12,6 +14,8 @@ import {
 } from '../core/model.ts'
 
 type Parameter = components['schemas']['ModelParameter']
+/** A parameter of one model without its name. */
+type Offered = Omit<Parameter, 'name'>
 
 /** How the vendors treat request parameters. */
 type ParameterRules = {
@@ -128,14 +132,14 @@ function imageParameters({ row }: Model, { factsOf }: ParameterRules): Parameter
   const { size, reference_images_min: least, reference_images_max: most } = image
   const listed = (values: string[] | undefined) => values !== undefined && { values }
   // The value false stands for a parameter that the model does not support.
-  const own: Record<string, RequestParameter | false> = {
+  const own: Record<string, Offered | false> = {
     n: {},
     stream: {},
     partial_images: image.partial_images === true && {},
     images: most > 0 && { minimum: least, maximum: most },
-    size: size.kind !== 'none' && (size.kind === 'list' ? defined({ values: size.sizes }) : {}),
+    size: size.kind !== 'none' && pixelSizesIn(size),
     quality: listed(image.qualities),
-    output_format: {},
+    output_format: { values: formatsOf(image) },
     output_compression: {},
     background: capabilities['transparency'] === true && {},
     input_fidelity: listed(image.input_fidelities),
@@ -147,14 +151,15 @@ function imageParameters({ row }: Model, { factsOf }: ParameterRules): Parameter
   const config = requestParameters.image_config[factsOf(row.provider).imageConfig]!
   const ownConfig: Record<string, RequestParameter | false> = {
     aspect_ratio: 'aspect_ratio' in config && listed(size.aspect_ratios),
-    image_size: 'image_size' in config && size.kind !== 'none' && sizesIn(size),
+    image_size:
+      'image_size' in config && size.kind !== 'none' && sizesIn(size, config['image_size']),
     seed: 'seed' in config && capabilities['seed'] === true && {},
     ...Object.fromEntries(
       [...(image.options ?? []), ...(image.edit_options ?? [])].map((name) => [name, {}]),
     ),
   }
   const describe = (bounds: Readonly<Record<string, RequestParameter>>, prefix = '') => {
-    return ([name, given]: [string, RequestParameter | false]): Parameter[] =>
+    return ([name, given]: [string, Offered | false]): Parameter[] =>
       given === false ? [] : [{ name: prefix + name, ...bounds[name], ...given }]
   }
   return [
@@ -163,10 +168,39 @@ function imageParameters({ row }: Model, { factsOf }: ParameterRules): Parameter
   ]
 }
 
-function sizesIn({
-  size_classes: classes,
-  sizes,
-  kind,
-}: NonNullable<CatalogModel['image']>['size']) {
-  return defined({ values: kind === 'classes' ? classes : kind === 'list' ? sizes : undefined })
+/** All formats that can be requested: pixels are converted, vectors are not. */
+function formatsOf({ native_format: native, output_formats: made = [] }: ImageAbilities): string[] {
+  if (native === 'svg') return [native]
+  const { values = [] } = requestParameters.image['output_format']!
+  return values.filter((format) => format !== 'svg' || made.includes(format))
+}
+
+/** Sizes in pixels that a client may offer besides those that the vendor recommends. */
+const usualSizes = ['1024x1024', '1536x1024', '1024x1536', '2048x2048', '4096x4096']
+
+function pixelSizesIn(rule: ImageAbilities['size']): Offered {
+  const { kind, sizes = [], aspect_ratio_pixels: ofRatios = {} } = rule
+  if (kind === 'list') return { values: sizes }
+  if (kind === 'classes') return { examples: Object.values(ofRatios) }
+  return { examples: [...new Set([...sizes, ...usualSizes.filter((size) => fits(size, rule))])] }
+}
+
+function fits(
+  size: string,
+  { side_max: most = Infinity, side_min: least = 0, ...rule }: ImageAbilities['size'],
+): boolean {
+  const { width, height } = readPixels(size)
+  const pixels = width * height
+  const isWithin = pixels <= (rule.pixels_max ?? Infinity) && pixels >= (rule.pixels_min ?? 0)
+  return isWithin && Math.max(width, height) <= most && Math.min(width, height) >= least
+}
+
+/** The sizes of `image_config`, of which the contract may list the classes. */
+function sizesIn(
+  { size_classes: classes, sizes, kind }: ImageAbilities['size'],
+  { values: known }: RequestParameter,
+): RequestParameter {
+  if (kind === 'list') return defined({ values: sizes })
+  if (kind !== 'classes') return {}
+  return defined({ values: classes?.filter((one) => known?.includes(one) ?? true) })
 }

@@ -2,7 +2,14 @@ import type { components } from '../../generated/types.ts'
 import { measuresOf, type RecentAttempts, type TimedAttempt } from '../core/attempt-measures.ts'
 import type { Caller } from '../core/caller.ts'
 import { ModelNotFound } from '../core/words/model-not-found.ts'
-import { toModel, modalityOf, type Catalog, type Model, type Target } from '../core/model.ts'
+import {
+  toModel,
+  modalityOf,
+  type Catalog,
+  type ImageFormOf,
+  type Model,
+  type Target,
+} from '../core/model.ts'
 import type { RouteTable, Way, Ways } from '../core/route.ts'
 import type { ParametersOf } from './model-parameters.ts'
 
@@ -13,6 +20,7 @@ type Options = {
   routes: Ways & Pick<RouteTable, 'find'>
   order: (ways: readonly Way[]) => readonly Way[]
   parametersOf: ParametersOf
+  imageFormOf: ImageFormOf
   nameOf: (providerId: string) => string
   circuitOf: (target: Target) => { state: Schemas['CircuitState']; leftMs: number }
   clock: () => number
@@ -47,7 +55,7 @@ function entryOf(model: Model, attempts: ByRoute, options: Options): Schemas['Ca
   const ways = options.order(options.routes.ways(model))
   const [first] = ways
   return {
-    model: toModel(model),
+    model: toModel(model, options.imageFormOf),
     modality: modalityOf(model),
     is_usable: model.row.status !== 'deactivated' && ways.some(({ isConfigured }) => isConfigured),
     parameters: first === undefined ? [] : options.parametersOf({ ...first, model }),

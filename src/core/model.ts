@@ -146,8 +146,12 @@ export function modalityOf(model: Model): Schemas['CallModality'] {
   return makesImages(model) ? 'image' : 'chat'
 }
 
+/** What a request for images may contain; null for a model that makes none. */
+export type ImageFormOf = (model: Model) => Schemas['ImageForm'] | null
+
 /** A model in the form of the contract, where unknown values are null. */
-export function toModel({ row }: Model): components['schemas']['Model'] {
+export function toModel(model: Model, imageFormOf: ImageFormOf): Schemas['Model'] {
+  const { row } = model
   return {
     id: row.id,
     object: 'model',
@@ -165,6 +169,7 @@ export function toModel({ row }: Model): components['schemas']['Model'] {
     pricing: row.pricing,
     price_changes: row.price_changes ?? [],
     image: row.image ?? null,
+    image_form: imageFormOf(model),
     embedding: row.embedding ?? null,
     deprecated_at: row.deprecated_at ?? null,
     deactivated_at: row.deactivated_at ?? null,

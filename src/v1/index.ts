@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import { restoreBase64 } from '../core/chat/read-chat.ts'
 import type { Gateway } from '../core/gateway.ts'
-import type { Catalog } from '../core/model.ts'
+import type { Catalog, ImageFormOf } from '../core/model.ts'
 import type { BackgroundCalls } from '../core/resilience/background-calls.ts'
 import type { RouteTable } from '../core/route.ts'
 import type { PictureFiles } from '../core/picture-files.ts'
@@ -40,6 +40,7 @@ type Options = ImageParts & {
   gateway: Gateway
   catalog: Catalog
   routes: RouteTable
+  imageFormOf: ImageFormOf
   sealOf: (accountId: string) => ThoughtSeal
   storedResponses: StoredResponses
   pictureFiles: PictureFiles

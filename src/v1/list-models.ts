@@ -1,14 +1,14 @@
 import type { components } from '../../generated/types.ts'
-import { type Catalog, toModel } from '../core/model.ts'
+import { type Catalog, type ImageFormOf, toModel } from '../core/model.ts'
 import type { RouteTable } from '../core/route.ts'
 import type { Operation } from '../http/operation.ts'
 import { messagesModel, modelPage, sendsVersion } from './messages/models.ts'
 
 type Schemas = components['schemas']
-type Options = { catalog: Catalog; routes: RouteTable }
+type Options = { catalog: Catalog; routes: RouteTable; imageFormOf: ImageFormOf }
 
 /** GET /v1/models */
-export function listModels({ catalog, routes }: Options): Operation<'listModels'> {
+export function listModels({ catalog, routes, imageFormOf }: Options): Operation<'listModels'> {
   return async ({ query, caller, request }) => {
     const isForMessages = sendsVersion(request)
     const filter = {
@@ -31,16 +31,23 @@ export function listModels({ catalog, routes }: Options): Operation<'listModels'
     }
     // A model in the list for Codex would lose the instructions that Codex has for it.
     const forCodex = query.client_version === undefined ? {} : { models: [] }
-    const json: Schemas['ModelList'] = { object: 'list', data: models.map(toModel), ...forCodex }
+    const data = models.map((model) => toModel(model, imageFormOf))
+    const json: Schemas['ModelList'] = { object: 'list', data, ...forCodex }
     return { status: 200, json, mayBeCoded: true }
   }
 }
 
 /** GET /v1/models/{model} */
-export function retrieveModel({ catalog, routes }: Options): Operation<'retrieveModel'> {
+export function retrieveModel({
+  catalog,
+  routes,
+  imageFormOf,
+}: Options): Operation<'retrieveModel'> {
   return async ({ path, caller, request }) => {
     const model = catalog.describe(await routes.model(path.model, caller))
-    const json = sendsVersion(request) ? messagesModel({ id: model.row.id, model }) : toModel(model)
+    const json = sendsVersion(request)
+      ? messagesModel({ id: model.row.id, model })
+      : toModel(model, imageFormOf)
     return { status: 200, json }
   }
 }

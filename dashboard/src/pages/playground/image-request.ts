@@ -70,6 +70,7 @@ export function withinOptions(choice: Choice, options: ImageOptions, isEdit: boo
     size: kept(choice.size, offered.size),
     aspectRatio: kept(choice.aspectRatio, options.aspectRatio),
     quality: kept(choice.quality, offered.quality),
+    format: kept(choice.format, options.format),
     fidelity: isEdit ? kept(choice.fidelity, options.fidelity) : '',
     background: options.background ? choice.background : '',
     moderation: options.moderation && !isEdit ? choice.moderation : '',
@@ -82,6 +83,7 @@ const choiceNames: Partial<Record<keyof Choice, string>> = {
   size: 'the size',
   aspectRatio: 'the aspect ratio',
   quality: 'the quality',
+  format: 'the format',
   fidelity: 'the fidelity',
   background: 'a background',
   moderation: 'moderation',
@@ -122,7 +124,7 @@ export function offeredOf(options: ImageOptions, isEdit: boolean) {
  * need a chat request with `image_config`. All other requests use the images API, which can make them a job.
  */
 export function imageRequest(model: Model, choice: Choice, inputs: readonly string[]): Request {
-  const isByClass = model.image?.size.kind === 'classes'
+  const isByClass = optionsOf([model]).aspectRatio.length > 0
   const hasClass = [choice.size, choice.aspectRatio, choice.quality].some((value) => value !== '')
   if ((isByClass && hasClass) || choice.seed !== '') return chatRequest(model, choice, inputs)
   const body = {

@@ -1,5 +1,4 @@
 import type { Schemas } from '../../data/api.ts'
-import { ImageSizeClassValues } from '../../../../generated/client-values.ts'
 import { anyModel } from '../../data/curl.ts'
 import { call, type Mode } from '../../data/calling.ts'
 
@@ -49,13 +48,14 @@ function priceOf({ pricing }: Model): number {
 export const makesPictures = (model: Model): boolean =>
   can(model, 'image_generation') || can(model, 'image_edit')
 
-export const makesPreviews = ({ image }: Model): boolean => image?.partial_images === true
+export const makesPreviews = (model: Model): boolean => optionsOf([model]).previews
 
 /** Values of each picture option; an option without values is not offered. */
 export type ImageOptions = {
   size: readonly string[]
   aspectRatio: readonly string[]
   quality: readonly string[]
+  format: readonly string[]
   background: boolean
   seed: boolean
   moderation: boolean
@@ -72,18 +72,19 @@ export function optionsOf(models: readonly Model[]): ImageOptions {
   const all = models.map(optionsOfOne)
   const [first] = all
   if (first === undefined) return nothing
-  const both = (name: 'size' | 'aspectRatio' | 'quality' | 'fidelity') =>
+  const both = (name: 'size' | 'aspectRatio' | 'quality' | 'format' | 'fidelity') =>
     first[name].filter((value) => all.every((one) => one[name].includes(value)))
   const every = (name: 'background' | 'seed' | 'moderation') => all.every((one) => one[name])
   return {
     size: both('size'),
     aspectRatio: both('aspectRatio'),
     quality: both('quality'),
+    format: both('format'),
     fidelity: both('fidelity'),
     background: every('background'),
     seed: every('seed'),
     moderation: every('moderation'),
-    previews: models.some(makesPreviews),
+    previews: all.some(({ previews }) => previews),
     inputsMax: Math.min(...all.map(({ inputsMax }) => inputsMax)),
     inputsMin: Math.max(...all.map(({ inputsMin }) => inputsMin)),
   }
@@ -93,6 +94,7 @@ const nothing: ImageOptions = {
   size: [],
   aspectRatio: [],
   quality: [],
+  format: [],
   fidelity: [],
   previews: false,
   background: false,
@@ -102,42 +104,28 @@ const nothing: ImageOptions = {
   inputsMin: 0,
 }
 
-function optionsOfOne(model: Model): ImageOptions {
-  const { image } = model
-  if (!image) return nothing
+/** The options that a model takes, from its description of a request for images. */
+function optionsOfOne({ image_form: form }: Model): ImageOptions {
+  if (!form) return nothing
+  const parameter = (name: string) => form.parameters.find((one) => one.name === name)
+  const values = (name: string) => parameter(name)?.values ?? []
+  const size = parameter('size')
+  const aspectRatio = values('image_config.aspect_ratio')
   return {
-    size: sizesOf(image.size),
-    aspectRatio: image.size.kind === 'classes' ? (image.size.aspect_ratios ?? []) : [],
-    quality: image.qualities ?? [],
-    background: can(model, 'transparency'),
-    seed: can(model, 'seed'),
-    moderation: image.moderation === true,
-    fidelity: image.input_fidelities ?? [],
-    previews: makesPreviews(model),
-    inputsMax: can(model, 'image_edit') ? image.reference_images_max : 0,
-    inputsMin: image.reference_images_min,
+    // A ratio is combined with a class instead of pixels.
+    size:
+      aspectRatio.length > 0
+        ? values('image_config.image_size')
+        : (size?.values ?? size?.examples ?? []),
+    aspectRatio,
+    quality: values('quality'),
+    format: values('output_format'),
+    background: parameter('background') !== undefined,
+    seed: parameter('image_config.seed') !== undefined,
+    moderation: parameter('moderation') !== undefined,
+    fidelity: values('input_fidelity'),
+    previews: parameter('partial_images') !== undefined,
+    inputsMax: form.input_images?.maximum ?? 0,
+    inputsMin: form.input_images?.minimum ?? 0,
   }
-}
-
-const usualSizes = ['1024x1024', '1536x1024', '1024x1536', '2048x2048', '4096x4096']
-
-/** Sizes to offer. For a model with free sizes: its recommended sizes, and common sizes within its bounds. */
-function sizesOf(rule: NonNullable<Model['image']>['size']): readonly string[] {
-  if (rule.kind === 'none') return []
-  if (rule.kind === 'classes') {
-    const known: readonly string[] = ImageSizeClassValues
-    return (rule.size_classes ?? []).filter((one) => known.includes(one))
-  }
-  const usual = rule.kind === 'free' ? usualSizes.filter((size) => fits(size, rule)) : []
-  return [...new Set([...(rule.sizes ?? []), ...usual])]
-}
-
-function fits(
-  size: string,
-  { side_max: most = Infinity, side_min: least = 0, ...rule }: NonNullable<Model['image']>['size'],
-): boolean {
-  const [width = 0, height = 0] = size.split('x').map(Number)
-  const pixels = width * height
-  const isWithin = pixels <= (rule.pixels_max ?? Infinity) && pixels >= (rule.pixels_min ?? 0)
-  return isWithin && Math.max(width, height) <= most && Math.min(width, height) >= least
 }

@@ -1,6 +1,5 @@
 import {
   ImageBackgroundValues,
-  ImageFormatValues,
   ImageModerationValues,
 } from '../../../../generated/client-values.ts'
 import { Field } from '../../elements/field.tsx'
@@ -36,7 +35,7 @@ export function Options({ choice, options, isEdit, choose }: Props) {
       {pick('aspectRatio', 'Aspect ratio', options.aspectRatio)}
       {pick('quality', 'Quality', offered.quality)}
       {pick('background', 'Background', options.background ? ImageBackgroundValues : [])}
-      {pick('format', 'Format', ImageFormatValues)}
+      {pick('format', 'Format', options.format)}
       {isPacked && (
         <NumberField
           label="Compression"

@@ -2101,9 +2101,17 @@ export type RequestRecordList = {
 export type ModelParameter = {
     name: string;
     /**
+     * The type of the values; absent if they have several.
+     */
+    type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
+    /**
      * The only values that the parameter takes; absent if others are allowed.
      */
     values?: Array<string>;
+    /**
+     * Values to offer; others are allowed.
+     */
+    examples?: Array<string>;
     minimum?: number;
     maximum?: number;
 };
@@ -5779,6 +5787,7 @@ export type Model = {
      */
     price_changes?: Array<PriceChange>;
     image?: ImageAbilities | null;
+    image_form?: ImageForm | null;
     embedding?: EmbeddingAbilities | null;
     deprecated_at?: string | null;
     deactivated_at?: string | null;
@@ -5927,6 +5936,51 @@ export type ImageAbilities = {
     images_per_call_max: number;
     reference_images_min: number;
     reference_images_max: number;
+};
+
+/**
+ * What a request for images may contain, so that a client can draw its form from it. It is derived
+ * from the description of the model: `image.size` has the rule of its sizes, `pricing` its prices
+ * with their units.
+ *
+ */
+export type ImageForm = {
+    /**
+     * Whether the model creates images, edits them, or both.
+     */
+    operations: Array<ImageJobOperation>;
+    /**
+     * The parameters that the model takes: sizes, ratios, formats, input images, seeds, streams and
+     * others. A parameter that is not listed is left out with a warning, or refused.
+     *
+     */
+    parameters: Array<ModelParameter>;
+    /**
+     * The input images of a request; null if the model takes none.
+     */
+    input_images: InputImageRule | null;
+    /**
+     * Whether the vendor makes the images of a job as a task, which another process of the gateway
+     * can finish. All models can be used in jobs.
+     *
+     */
+    asynchronous: boolean;
+};
+
+export type InputImageRule = {
+    minimum: number;
+    maximum: number;
+    formats: Array<'png' | 'jpeg' | 'webp' | 'heic' | 'heif'>;
+    /**
+     * The shortest side in pixels that the vendor takes. Null if no minimum is known.
+     */
+    side_min: number | null;
+    /**
+     * The largest file that the vendor takes, in bytes; of a larger image the gateway sends a smaller
+     * copy. Null if no limit is known.
+     *
+     */
+    bytes_max: number | null;
 };
 
 /**
