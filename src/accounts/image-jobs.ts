@@ -1,16 +1,15 @@
 import { sql, type ExpressionBuilder } from 'kysely'
 import { GatewayError } from '../core/error.ts'
-import type { ImageJob, ImageJobs, JobEnd, JobOwner } from '../core/image/jobs.ts'
+import type { ImageJob, ImageJobs, JobContent, JobEnd, JobOwner } from '../core/image/jobs.ts'
+import type { VendorTask } from '../core/turn.ts'
 import type { Encryption } from '../storage/encryption.ts'
 import { processName } from '../storage/process-name.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
-import type { Tables } from '../storage/tables.ts'
+import type { ImageJobsTable, Tables } from '../storage/tables.ts'
 import { ending, ofCaller } from './background-rows.ts'
-import { jobOf, listedColumns, listedJob, rowOf, sealed } from './image-job-rows.ts'
 import { countOf } from './list-page.ts'
 import { addingFiles, pictureRemoval } from './picture-rows.ts'
 import { createRoom } from './room.ts'
-import { sweepAgain, takeTurn } from './sweep.ts'
 import { publishing } from './webhooks/publishing.ts'
 
 type Options = {
@@ -20,21 +19,16 @@ type Options = {
   clock: () => number
   /** Called when the end of a job has queued an event. */
   onEvent: () => void
-  onSwept: (error?: unknown) => void
+  monotonic: () => number
 }
 
 export type JobStore = ImageJobs & {
   /** Takes jobs from a process that has ended, each by one process; another call returns the next ones. */
   adopt(owner: string, limit: number): Promise<ImageJob[]>
-  /** Removes expired jobs now. Never rejects. */
-  sweep(): Promise<void>
-  close(): void
 }
 
 /** The owner of a job that its process has left. */
 export const releasedOwner = ''
-const sweepMs = 60_000
-const removedRowsMax = 500
 /** A job whose processes have ended so often may be the reason for it. */
 const takeoversMax = 20
 /** The jobs of an account are counted again after so many new ones. */
@@ -43,7 +37,7 @@ const idForm = /^imgjob_[0-9a-f]{32}$/
 
 /** Image jobs in the store, their content encrypted (docs/storage.md#image-jobs). */
 export function createImageJobs(options: Options): JobStore {
-  const { store, encryption, limits, clock, onSwept } = options
+  const { store, encryption, limits, clock, monotonic } = options
   const { db, decide } = store
   const own = (id: string) =>
     db.updateTable('image_jobs').where('id', '=', id).where('owner', '=', processName)
@@ -51,13 +45,9 @@ export function createImageJobs(options: Options): JobStore {
     count: (accountId) =>
       decide(() => countOf(db.selectFrom('image_jobs').where('account_id', '=', accountId))),
     limits: () => ({ most: limits.imageJobsPerAccountMax, step: countedJobs }),
+    monotonic,
     refusal: tooMany,
   })
-  const sweep = () => {
-    room.clear()
-    return removeExpired(options)
-  }
-  const again = sweepAgain(sweep, { intervalMs: sweepMs, onSwept })
   return {
     assertOn: () => {
       if (!encryption.canEncrypt()) throw notStored()
@@ -101,8 +91,6 @@ export function createImageJobs(options: Options): JobStore {
       return changes[0]! > 0
     },
     adopt: (owner, limit) => adoptJobs(options, owner, limit),
-    sweep: again.look,
-    close: again.close,
   }
 }
 
@@ -133,26 +121,6 @@ async function listJobs(
   }
   if (status !== undefined) rows = rows.where('status', '=', status)
   return (await options.store.decide(() => rows.execute())).map(listedJob)
-}
-
-const dayMs = 86_400_000
-
-async function removeExpired({ store: { db }, clock }: Options): Promise<boolean> {
-  const now = clock()
-  if (!(await takeTurn(db, 'image_jobs', now, sweepMs))) return false
-  // Running jobs expire after their end, so that a clock that jumps ahead ends none.
-  const ended = db.selectFrom('image_jobs').select('id').where('owner', 'is', null)
-  const expired = ended.where('expires_at', '<=', now)
-  for (let rows = removedRowsMax; rows === removedRowsMax;) {
-    const batch = db.deleteFrom('image_jobs').where('id', 'in', expired.limit(removedRowsMax))
-    rows = Number((await batch.executeTakeFirst()).numDeletedRows)
-  }
-  // The lease of a process that lives is renewed every few seconds.
-  await db
-    .deleteFrom('process_leases')
-    .where('renewed_at', '<', now - dayMs)
-    .execute()
-  return true
 }
 
 /** The columns of a job that ends now; it exists as many days from now as it would have since its creation. */
@@ -200,6 +168,84 @@ async function adoptJobs(
     const job = jobOf(row, encryption)
     return row.takeovers > takeoversMax ? { ...job, tasks: [] } : job
   })
+}
+
+/** The columns of a job without its content. */
+const listedColumns = [
+  'id',
+  'account_id',
+  'key_id',
+  'mode',
+  'operation',
+  'model',
+  'status',
+  'created_at',
+  'completed_at',
+  'expires_at',
+] as const
+
+type Listed = Pick<ImageJobsTable, (typeof listedColumns)[number]> & { key_name?: string | null }
+
+/** A job without its content. */
+function listedJob(row: Listed): ImageJob {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    keyId: row.key_id,
+    ...(row.key_name === undefined ? {} : { keyName: row.key_name }),
+    mode: row.mode,
+    operation: row.operation,
+    model: row.model,
+    status: row.status,
+    createdAtMs: row.created_at,
+    completedAtMs: row.completed_at,
+    expiresAtMs: row.expires_at,
+    tasks: [],
+    content: {},
+  }
+}
+
+/** A job; without content if its encryption key no longer exists. */
+function jobOf(row: ImageJobsTable & Listed, encryption: Encryption): ImageJob {
+  const job = listedJob(row)
+  const text = encryption.decrypt(row, contextOf(job))
+  return {
+    ...job,
+    // `setTasks` and `sealed` wrote the texts.
+    tasks: JSON.parse(row.tasks) as VendorTask[],
+    content: text === undefined ? {} : (JSON.parse(text) as JobContent),
+  }
+}
+
+/** The row of a new job, which this process executes. */
+function rowOf(job: ImageJob, encryption: Encryption): ImageJobsTable {
+  return {
+    id: job.id,
+    account_id: job.accountId,
+    key_id: job.keyId,
+    mode: job.mode,
+    operation: job.operation,
+    model: job.model,
+    status: job.status,
+    created_at: job.createdAtMs,
+    completed_at: null,
+    expires_at: job.expiresAtMs,
+    owner: processName,
+    takeovers: 0,
+    tasks: '[]',
+    ...sealed(job, job.content, encryption),
+  }
+}
+
+/** The encrypted content of a job, which keeps its prompt and settings. */
+function sealed(job: ImageJob, content: JobContent, encryption: Encryption) {
+  const { prompt, settings } = job.content
+  return encryption.encrypt(JSON.stringify({ prompt, settings, ...content }), contextOf(job))
+}
+
+/** Binds a ciphertext to its row. */
+function contextOf({ id, accountId, mode }: Pick<ImageJob, 'id' | 'accountId' | 'mode'>): string {
+  return `${accountId} ${mode} ${id}`
 }
 
 function tooMany(_count: number, most: number): GatewayError {

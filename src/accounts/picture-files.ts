@@ -62,10 +62,10 @@ export function createPictureFiles(options: Options): PictureFileStore {
       const most = limits().accountPictureBytesMax
       return { most, step: most * checkedShare }
     },
+    monotonic: options.monotonic,
     refusal: noRoom,
   })
   const sweep = async (): Promise<boolean> => {
-    room.clear()
     if (!(await takeTurn(db, 'picture_files', clock(), sweepMs))) return false
     await sweepPictures(options)
     return true

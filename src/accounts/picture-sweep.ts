@@ -1,7 +1,7 @@
 import type { PicturePlace } from '../storage/picture-folder.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
-import { contentsIn, markUnused, removeExpiredFiles, sweptRowsMax } from './picture-rows.ts'
+import { contentsIn, markUnused, removeExpired, sweptRowsMax } from './picture-rows.ts'
 
 type Options = {
   store: Pick<Store, 'db' | 'commit'>
@@ -15,8 +15,10 @@ const durationMaxMs = 50_000
 /** Removals at a time: a bucket answers each within some ten milliseconds. */
 const removalsConcurrent = 8
 
+const dayMs = 86_400_000
+
 /**
- * Removes files that have expired, and contents without files; moves waiting contents to their place. If it throws, the
+ * Removes jobs and files that have expired, and contents without files; moves waiting contents to their place. If it throws, the
  * next sweep goes on.
  */
 export async function sweepPictures({ store, place, clock, monotonic }: Options): Promise<void> {
@@ -24,7 +26,13 @@ export async function sweepPictures({ store, place, clock, monotonic }: Options)
   const now = clock()
   const until = monotonic() + durationMaxMs
   const hasTime = () => monotonic() < until
-  while ((await removeExpiredFiles(db, now)) && hasTime());
+  // The lease of a process that lives is renewed every few seconds.
+  await db
+    .deleteFrom('process_leases')
+    .where('renewed_at', '<', now - dayMs)
+    .execute()
+  for (const table of ['image_jobs', 'picture_files'] as const)
+    while ((await removeExpired(db, table, now)) && hasTime());
   while ((await markUnused(db, now)) && hasTime());
   if (place === undefined) return
   while ((await removeMarked(store, place)) && hasTime());

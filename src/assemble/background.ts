@@ -8,7 +8,7 @@ import type { TakeOver } from '../v1/image-jobs/take-over.ts'
 import { createJobPartials } from '../v1/image-jobs/job-partials.ts'
 import type { Environment, StoreParts } from './store.ts'
 
-type Needed = Pick<Environment, 'config' | 'events' | 'clock'>
+type Needed = Pick<Environment, 'config' | 'events' | 'clock' | 'monotonic'>
 type Executed = Pick<StoreParts, 'store' | 'encryption'> & {
   storedResponses: ResponseStore
   onEvent: () => void
@@ -18,7 +18,7 @@ type Executed = Pick<StoreParts, 'store' | 'encryption'> & {
 
 /** Builds what goes on without a connection: image jobs, and responses in the background. */
 export function assembleBackground(environment: Needed, executed: Executed) {
-  const { config, events, clock } = environment
+  const { config, events, clock, monotonic } = environment
   const { store, encryption, onEvent } = executed
   const { limits } = config
   const imageJobs = createImageJobs({
@@ -27,7 +27,7 @@ export function assembleBackground(environment: Needed, executed: Executed) {
     limits,
     onEvent,
     clock,
-    onSwept: (error) => events.worked('image_jobs', error),
+    monotonic,
   })
   const backgroundCalls = createBackgroundCalls({
     running: (ids) => runningCalls(store.db, ids),
@@ -39,10 +39,7 @@ export function assembleBackground(environment: Needed, executed: Executed) {
     imageJobs,
     backgroundCalls,
     jobPartials: createJobPartials(),
-    close: () => {
-      leases.close()
-      imageJobs.close()
-    },
+    close: leases.close,
   }
 }
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { createImageJobs } from '../../src/accounts/image-jobs.ts'
+import { sweepPictures } from '../../src/accounts/picture-sweep.ts'
 import { createEncryption } from '../../src/storage/encryption.ts'
 import type { ImageJob, JobEnd } from '../../src/core/image/jobs.ts'
 import { forEachStore } from '../support/each-store.ts'
@@ -46,8 +47,11 @@ forEachStore('the stored image jobs', () => {
       }),
       limits: { imageJobsPerAccountMax },
       clock,
-      onSwept: () => undefined,
+      monotonic: () => 0,
     })
+
+  const sweep = (now: number) =>
+    sweepPictures({ store, place: undefined, clock: () => now, monotonic: () => 0 })
 
   it('are adopted with their content', async () => {
     const jobs = open({ clock: () => 1000 })
@@ -55,7 +59,6 @@ forEachStore('the stored image jobs', () => {
     await store.db.updateTable('image_jobs').set({ owner: 'gone' }).execute()
     const rows = await jobs.adopt('gone', 20)
     expect(rows[0]!.content).to.deep.equal(aJob.content)
-    jobs.close()
   })
 
   it('are not lost while they run, though a clock jumps ahead by 40 days', async () => {
@@ -68,20 +71,19 @@ forEachStore('the stored image jobs', () => {
       const statusNow = async () => (await jobs.find(caller, job.id))?.status
       await jobs.begin(job)
       now += 40 * dayMs
-      await jobs.sweep()
+      await sweep(now)
       expect(await statusNow()).to.equal('in_progress')
       expect((await jobs.list(caller, { limit: 1 }))[0]).to.include({ id: job.id })
       const result = { created: 0, data: [] } as unknown as JobEnd['result']
       if (status === 'cancelled') await jobs.cancel(job)
       else await jobs.end(job, status === 'completed' ? { result } : {})
       now += 7 * dayMs - 1
-      await jobs.sweep()
+      await sweep(now)
       expect(await statusNow()).to.equal(status)
       now += 60_000
-      await jobs.sweep()
+      await sweep(now)
       expect(await statusNow()).to.equal(undefined)
     }
-    jobs.close()
   })
 
   it('are bounded for each account, listed by page among 10,000, and removed when they expire', async () => {
@@ -114,9 +116,8 @@ forEachStore('the stored image jobs', () => {
     await jobs.begin({ ...job, accountId: 'few' })
     now = 2000
     expect(await jobs.list(caller, { limit: 100 })).to.deep.equal([])
-    await jobs.sweep()
+    await sweep(now)
     const left = store.db.selectFrom('image_jobs').select('id').where('account_id', '=', 'many')
     expect(await left.execute()).to.deep.equal([])
-    jobs.close()
   }).timeout(30_000)
 })
