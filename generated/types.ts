@@ -7008,10 +7008,7 @@ export interface components {
             input_images_bytes_max?: number;
             /** @description Whether the vendor takes HEIC and HEIF pictures to make images from. */
             input_image_heic?: boolean;
-            /**
-             * @description The name in place of `upstream_model` for requests with input images. It belongs to the same app
-             *     of the vendor, whose tasks are found by the names of both.
-             */
+            /** @description The name in place of `upstream_model` for requests with input images. */
             edit_endpoint?: string;
             /** @description Whether the vendor can make the images as a task, whose id finds them later. */
             makes_tasks?: boolean;

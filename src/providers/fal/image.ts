@@ -15,7 +15,7 @@ import type { Endpoint } from '../transport/endpoint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import { parseJson, type UpstreamHead } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import { runTask, type TaskProtocol } from '../transport/vendor-task.ts'
+import { runTask, type BegunTask, type TaskProtocol } from '../transport/vendor-task.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
 
 /** Endpoints outside the catalog: what they do not take, they ignore. */
@@ -53,15 +53,17 @@ function protocolOf(endpoint: Endpoint, call: ImageCall): TaskProtocol {
   const { upstreamModel: name, model } = target
   const isEdit = request.sources.length > 0
   const called = pathOf((isEdit ? model.row.edit_endpoint : undefined) ?? name)
-  const tasks = `${appOf(pathOf(name))}/requests`
+  const app = appOf(pathOf(name))
+  const pathIn = (id: string, { address = '' }: BegunTask) =>
+    `${stateAddress.exec(address)?.[1] ?? app}/requests/${id}`
   const requestTo = jsonRequests(endpoint, { headers, print: printJson })
   let state: string | undefined
   return {
     create: requestTo(called, wireInput(call)),
-    begunIn: (bytes) => ({ id: idIn(bytes) }),
-    statePath: (id) => `${tasks}/${id}/status`,
+    begunIn: taskIn,
+    statePath: (id, task) => `${pathIn(id, task)}/status`,
     result: {
-      path: (id) => `${tasks}/${id}`,
+      path: pathIn,
       isMade: (bytes) => {
         state = textIn(membersOf(parseJson(bytes))['status'])
         if (state === 'IN_QUEUE' || state === 'IN_PROGRESS') return false
@@ -75,17 +77,24 @@ function protocolOf(endpoint: Endpoint, call: ImageCall): TaskProtocol {
       const addresses = addressesIn(membersOf(parseJson(bytes)), { name, count, charge })
       return { addresses, costNanoUsd: charge }
     },
-    cancel: (id) => ({ method: 'PUT', path: `${tasks}/${id}/cancel` }),
+    cancel: (id, task) => ({ method: 'PUT', path: `${pathIn(id, task)}/cancel` }),
     isCancelFree: () => state === 'IN_QUEUE',
     failureReader: (head) => failureReader(head, complaintOf, kindOf, texts),
     pollsPerInterval: 6,
   }
 }
 
-function idIn(bytes: Buffer): string {
-  const id = textIn(membersOf(parseJson(bytes))['request_id'])
-  if (id !== undefined) return id
-  throw new ProviderFailure('malformed', 'The provider began no task.')
+/** The address of a state. Only its path is used, below the base URL, so no other host gets the key. */
+const stateAddress =
+  /^https:\/\/queue\.fal\.run((?:\/[\w-][\w.-]{0,99}){2,8})\/requests\/[\w.-]{1,128}\/status$/
+
+/** The address of the state is kept, since the app of some endpoints is not their first two names. */
+function taskIn(bytes: Buffer): BegunTask {
+  const { request_id: id, status_url: address } = membersOf(parseJson(bytes))
+  if (typeof id !== 'string' || id === '')
+    throw new ProviderFailure('malformed', 'The provider began no task.')
+  const isOwn = typeof address === 'string' && stateAddress.test(address)
+  return isOwn ? { id, address } : { id }
 }
 
 const segment = /^[\w-][\w.-]*$/
@@ -99,7 +108,7 @@ function pathOf(name: string): string {
   throw new ProviderFailure('not_found', `fal has no endpoint of the name '${name}'.`)
 }
 
-/** The path of the app of an endpoint, below which its tasks are: the owner and the name. */
+/** The path below which the tasks of an endpoint are if fal names none: the owner and the app. */
 function appOf(path: string): string {
   const length = /^\/(?:workflows|comfy)\//.test(path) ? 4 : 3
   return path.split('/').slice(0, length).join('/')

@@ -22,8 +22,8 @@ export type TaskProtocol = {
   create: UpstreamRequest
   /** The task in the answer to it. Throws a ProviderFailure if the vendor refused the request. */
   begunIn(bytes: Buffer): BegunTask
-  /** The path of the state of a task. */
-  statePath(id: string): string
+  /** The path of the state of a task; without `domain`, it may depend on the address of the task. */
+  statePath(id: string, task: BegunTask): string
   /** The domain of the vendor's hosts, if its answers contain addresses of states: no other host gets its key. */
   domain?: string
   /** The result in the state; undefined while the pictures are made. Throws a ProviderFailure if the task failed. */
@@ -32,9 +32,9 @@ export type TaskProtocol = {
    * For a result that is not in the state: its path, and whether the state says that it exists. `resultIn` reads the
    * answer at this path whatever its status is.
    */
-  result?: { path(id: string): string; isMade(bytes: Buffer): boolean }
+  result?: { path(id: string, task: BegunTask): string; isMade(bytes: Buffer): boolean }
   /** The request that cancels a task; absent if the vendor cannot. */
-  cancel?(id: string): Pick<UpstreamRequest, 'method' | 'path'>
+  cancel?(id: string, task: BegunTask): Pick<UpstreamRequest, 'method' | 'path'>
   /** Whether a task is free of charge whose cancellation the vendor accepted; always when absent. */
   isCancelFree?(): boolean
   /** Reads an answer with another status than 200 or 202. */
@@ -143,7 +143,7 @@ async function poll(
   for (let polls = 1; ; polls++) {
     await pause(waitMs, signal)
     const polled = signal.aborted ? undefined : await state().catch(troubleOf)
-    if (signal.aborted) throw await leave(endpoint, turn, protocol, task.id)
+    if (signal.aborted) throw await leave(endpoint, turn, protocol, task)
     const { trouble, failure, result } = polled!
     if (failure !== undefined) throw failure
     if (result !== undefined && readsResult) return result
@@ -152,7 +152,7 @@ async function poll(
       troubles = 0
       if (result === undefined) continue
       readsResult = true
-      request = requestOf(endpoint, { method: 'GET', path: elsewhere!.path(task.id) })
+      request = requestOf(endpoint, { method: 'GET', path: elsewhere!.path(task.id, task) })
       waitMs = 0
       continue
     }
@@ -172,11 +172,12 @@ function pollMsOf({ limits }: Endpoint, { pollsPerInterval = 1 }: TaskProtocol):
  */
 function stateRequest(
   endpoint: Endpoint,
-  { domain = '', statePath }: TaskProtocol,
-  { id, address }: BegunTask,
+  { domain, statePath }: TaskProtocol,
+  task: BegunTask,
 ): UpstreamRequest {
-  const byId = requestOf(endpoint, { method: 'GET', path: statePath(id) })
-  if (address === undefined) return byId
+  const { id, address } = task
+  const byId = requestOf(endpoint, { method: 'GET', path: statePath(id, task) })
+  if (address === undefined || domain === undefined) return byId
   const own = new URL(endpoint.baseUrl)
   const url = URL.parse(address)
   const isVendors = (at: URL) => at.hostname === domain || at.hostname.endsWith(`.${domain}`)
@@ -219,10 +220,10 @@ async function leave(
   endpoint: Endpoint,
   turn: Turn,
   protocol: TaskProtocol,
-  id: string,
+  task: BegunTask,
 ): Promise<ProviderFailure> {
   const reason = readFailure(turn.signal.reason)
-  const cancel = protocol.cancel?.(id)
+  const cancel = protocol.cancel?.(task.id, task)
   const isCancelled = reason.kind === 'cancelled' && !(reason instanceof GatewayStopped)
   if (cancel === undefined || !isCancelled) return reason.afterSending()
   const late = new AbortController()

@@ -51,6 +51,25 @@ describe('an endpoint of fal', () => {
     expect(double.fetches[0]!.headers).to.not.have.property('authorization')
   })
 
+  it('is asked at the path that it names, if that is one of fal', async () => {
+    const id = `task-0-${'0123456789abcdef'.repeat(2)}`
+    await vendors.images({ model: schnell, prompt })
+    const [begun = id] = [...double.tasks.keys()].slice(-1)
+    const state = `/owner/app/quality/requests/${begun}/status`
+    for (const [host, asked] of [
+      ['https://queue.fal.run', state],
+      ['https://queue.fal.run.evil.example', `/fal-ai/flux/requests/${begun}/status`],
+      ['http://queue.fal.run', `/fal-ai/flux/requests/${begun}/status`],
+      ['https://queue.fal.run/..', `/fal-ai/flux/requests/${begun}/status`],
+    ] as const) {
+      const polls = double.polls.length
+      double.play({ body: { request_id: begun, status_url: host + state } })
+      await vendors.images({ model: schnell, prompt })
+      expect(double.polls[polls]!.path, host).to.equal(asked)
+      expect(double.polls[polls + 1]!.path).to.equal(asked.replace('/status', ''))
+    }
+  })
+
   it('edits with the pictures of the official client, at its own name for edits', async () => {
     const client = openAiClient(vendors.gateway, vendors.gateway.liveKey)
     const bytes = Buffer.from(pixel.split(',')[1]!, 'base64')

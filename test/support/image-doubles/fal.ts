@@ -192,7 +192,7 @@ function sizeOf({ aspect_ratio: ratio = '1:1', resolution = '1K' }: Body): Size 
   return { width, height: Math.round((side * side) / width) }
 }
 
-const taskPath = /^\/([\w-]+\/[\w.-]+)\/requests\/(task-[\w-]+)(\/status|\/cancel)?$/
+const taskPath = /^\/([\w-]+\/[\w.-]+(?:\/quality)?)\/requests\/(task-[\w-]+)(\/status|\/cancel)?$/
 
 function answerTask(
   request: ReceivedRequest,
