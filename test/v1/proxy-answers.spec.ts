@@ -94,7 +94,6 @@ describe('an answer that a proxy may have written after the request was sent', (
         'recraft',
         'ideogram',
         'bfl',
-        'recraft',
         'fal',
       ],
       variables: { OWN_API_KEY: ownKey },
