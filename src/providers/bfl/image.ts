@@ -1,4 +1,4 @@
-import { itemsOf, membersOf, textIn } from '../../core/any-json.ts'
+import { itemsOf, jsonObject, membersOf, textIn, type Members } from '../../core/any-json.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import {
   seedOf,
@@ -146,11 +146,20 @@ function moderated(what: string, details: unknown, texts: VendorTexts): Provider
 /** The errors of FastAPI: `detail` is a text, or a list with the path and the fault of each field. */
 function complaintOf(body: unknown): Complaint {
   const { detail, message, error } = membersOf(body)
-  const [first] = itemsOf(detail)
-  const { loc, msg } = membersOf(first)
+  const { loc, msg } = typeof body === 'string' ? faultIn(body) : membersOf(itemsOf(detail)[0])
   const path = itemsOf(loc).filter((part) => part !== 'body')
-  return prune({
-    message: textIn(detail) ?? textIn(msg) ?? textIn(message) ?? textIn(error),
-    param: path.length === 0 ? undefined : path.join('.'),
-  })
+  const param = path.length === 0 ? undefined : path.join('.')
+  const fault = textIn(msg)
+  const words = fault && param ? `${param}: ${fault}` : fault
+  const said = textIn(detail) ?? words ?? textIn(message) ?? textIn(error)
+  return prune({ message: said, param })
+}
+
+/**
+ * The fault in an answer whose end was cut: the vendor repeats the request after it, with its pictures. No members if
+ * there is none.
+ */
+function faultIn(text: string): Members {
+  const [, loc, msg] = /"loc": ?(\[[^\]]*\]), ?"msg": ?("(?:[^"\\]|\\.)*")/.exec(text) ?? []
+  return msg === undefined ? {} : membersOf(jsonObject(`{"loc":${loc},"msg":${msg}}`))
 }

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
+import sharp from 'sharp'
 import { nanoPerUsd, setBudgetOfKey } from '../../support/budgets.ts'
 import { expectError } from '../../support/expect-error.ts'
 import type { ImageDouble } from '../../support/image-doubles/double.ts'
@@ -156,6 +158,39 @@ describe('a picture of Black Forest Labs', () => {
     double.playFetches('paint')
     expect(double.calls).to.have.length(1)
     expect(await lastRow()).to.include({ cost_nano_usd: 30_000_000, cost_status: 'reported' })
+  })
+
+  it('names the field that the vendor refuses, though the vendor repeats the pictures', async () => {
+    const raw = { width: 300, height: 300, channels: 3 as const }
+    const noise = sharp(randomBytes(300 * 300 * 3), { raw })
+    const url = `data:image/png;base64,${(await noise.png().toBuffer()).toString('base64')}`
+    const parts = [
+      { type: 'text', text: prompt },
+      { type: 'image_url', image_url: { url } },
+    ]
+    for (const content of [prompt, parts]) {
+      const messages = [{ role: 'user', content }]
+      const body = { model, messages, image_config: { safety_tolerance: 6 } }
+      const response = await vendors.post('/v1/chat/completions', body)
+      const error = { status: 400, code: 'invalid_value', param: 'image_config.safety_tolerance' }
+      const { message } = await expectError(response, error)
+      expect(message).to.include('safety_tolerance: Input should be less than or equal to 5')
+      expect(message).to.not.include('iVBOR')
+    }
+  })
+
+  it('is polled by the id of its task if the vendor returns no address', async () => {
+    double.play(begun({ polling_url: undefined }))
+    double.playPolls(state('Content Moderated'))
+    await expectError(await ask(), content)
+    expect(double.polls).to.have.length(1)
+  })
+
+  it('is not polled where the vendor redirects to', async () => {
+    const headers = { location: `${stranger.url}/get_result?id=x` }
+    double.playPolls({ status: 302, headers }, { status: 307, headers })
+    expect((await vendors.images(asked)).data).to.have.length(1)
+    expect(stranger.requests).to.deep.equal([])
   })
 
   it('is downloaded at once, without the key', async () => {

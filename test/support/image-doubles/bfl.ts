@@ -131,10 +131,12 @@ function nameIn({ path }: ReceivedRequest): string {
 }
 
 function answerTask(request: ReceivedRequest, tasks: Tasks): ScriptedAnswer | undefined {
+  const isForCredits = request.path === '/credits'
   const [, id] = /^\/get_result\?id=([\w-]+)$/.exec(request.path) ?? []
-  if (id === undefined) return undefined
+  if (id === undefined && !isForCredits) return undefined
   const unsigned = unsignedRefusal(request)
   if (unsigned !== undefined) return unsigned
+  if (id === undefined) return { body: { credits: 12.5 } }
   const task = tasks.get(id)
   const state = { id, status: 'Pending', result: null, progress: null, details: null }
   if (task === undefined) return { body: { ...state, status: 'Task not found' } }
@@ -159,7 +161,11 @@ function refusal(request: ReceivedRequest): ScriptedAnswer | undefined {
   const [unknown] = unknownMembers(body, [...model.fields, ...model.inputs])
   if (unknown !== undefined) return refused(unknown, 'Extra inputs are not permitted')
   if (typeof body.prompt !== 'string') return refused('prompt', 'Field required')
-  return badInput(body, model) ?? badSize(body, model) ?? badSetting(body, model)
+  const refusal = badInput(body, model) ?? badSize(body, model) ?? badSetting(body, model)
+  if (refusal === undefined) return undefined
+  // The vendor repeats the whole request.
+  const { detail } = refusal.body as { detail: object[] }
+  return { ...refusal, body: { detail: detail.map((one) => ({ ...one, input: body })) } }
 }
 
 function badInput(body: Body, { inputs }: Model): ScriptedAnswer | undefined {
@@ -217,5 +223,5 @@ function pixelsOf(value: unknown): Pixels | undefined {
 }
 
 function refused(field: string, msg: string): ScriptedAnswer {
-  return { status: 422, body: { detail: [{ loc: ['body', field], msg, type: 'value_error' }] } }
+  return { status: 422, body: { detail: [{ type: 'value_error', loc: ['body', field], msg }] } }
 }
