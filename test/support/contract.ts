@@ -33,8 +33,10 @@ export type Example = { value: unknown }
 export type MediaType = { schema: Schema; example?: unknown; examples?: Record<string, Example> }
 export type Header = { required?: boolean; schema: Schema; example?: unknown }
 export type Parameter = Header & { name: string; in: string }
+export type Link = { operationId: string; parameters: Record<string, string> }
 export type ResponseObject = {
   description: string
+  links?: Record<string, Link>
   headers?: Record<string, Header | Reference>
   content?: Record<string, MediaType>
 }
