@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { storePath } from '../../src/storage/store.ts'
+import {
+  complaints,
+  contract,
+  resolve,
+  strictComplaints,
+  type Parameter,
+} from '../support/contract.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { startPublicHost, type PublicHost } from '../support/public-host.ts'
@@ -64,6 +71,26 @@ describe('the webhooks of an account', () => {
     const { href } = Object.assign(new URL(url), { port: String(host.port) })
     return href
   }
+
+  for (const [type, { post }] of Object.entries(contract.webhooks))
+    it(`receive ${type} in the form of the contract`, async () => {
+      host.serve('/hook', (response) => response.writeHead(204).end())
+      const isTest = type === 'webhook.test'
+      const events = (isTest ? ['response.completed'] : [type]) as never
+      const webhook = await createWebhook(gateway, host.address('/hook'), { events })
+      if (isTest) await gateway.post(`/api/webhooks/${webhook.id}/test`, {}, key())
+      else await publish(gateway, webhook, Date.parse(webhook.created_at), { type: type as never })
+      await attempted(gateway, webhook, 1)
+      const { body, headers } = host.requests.at(-1)!
+      const { schema } = post.requestBody.content['application/json']!
+      expect(strictComplaints(schema, JSON.parse(body))).to.deep.equal([])
+      expect(JSON.parse(body)).to.include({ type })
+      expect(headers['content-type']).to.equal('application/json')
+      const parameters = (post.parameters ?? []).map((one) => resolve<Parameter>(one))
+      expect(parameters.filter(({ required }) => required)).to.have.length(3)
+      for (const parameter of parameters)
+        expect(complaints(parameter.schema, headers[parameter.name])).to.deep.equal([])
+    })
 
   it('are not moved to a private address', async () => {
     const webhook = await createWebhook(gateway, host.address('/hook'))
