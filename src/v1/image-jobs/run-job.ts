@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { MemoryHold } from '../../bytes/memory-budget.ts'
 import type { Answered } from '../../core/call.ts'
 import { GatewayError } from '../../core/error.ts'
@@ -45,6 +46,22 @@ export function tasksOf(
   }
 }
 
+/** Pauses while the store fails at the end of a job: its pictures are paid, and a replica may be promoted meanwhile. */
+const endPausesMs = [500, 2000, 8000, 30_000, 60_000, 120_000]
+
+/** Writes a part of the end of a job, again while the store fails. */
+async function written<T>(write: () => Promise<T>): Promise<T> {
+  for (const pauseMs of endPausesMs) {
+    try {
+      return await write()
+    } catch (thrown) {
+      if (!(thrown instanceof GatewayError) || thrown.code !== 'overloaded') throw thrown
+    }
+    await sleep(pauseMs, undefined, { ref: false })
+  }
+  return write()
+}
+
 /** Stores the pictures of a job, and ends it. Throws a GatewayError. */
 export async function completeJob(
   job: ImageJob,
@@ -55,13 +72,13 @@ export async function completeJob(
   const data: JobPicture[] = []
   // One after the other, since each takes memory for copies of its bytes.
   for (const picture of answered.result.pictures) {
-    const file = await pictureFiles.put(job.accountId, picture, memory)
+    const file = await written(() => pictureFiles.put(job.accountId, picture, memory))
     data.push({ file, ...prune({ revised_prompt: picture.revisedPrompt }) })
   }
   const created = Math.floor(clock() / 1000)
   // Stored as JSON, which has no members that are undefined.
   const result = { created, data, ...imagesTail(answered) } as JobResult
-  await imageJobs.end(job, { result })
+  await written(() => imageJobs.end(job, { result }))
   backgroundCalls.ended(job.id)
 }
 
@@ -75,7 +92,7 @@ export async function failJob(
   const wasStopped = signal.reason instanceof GatewayStopped
   if (wasStopped && tasks.length > 0) return imageJobs.release(job.id)
   const { error: body } = errorBody(wasStopped ? stopped() : error, requestIdOf(job))
-  await imageJobs.end(job, { error: body })
+  await written(() => imageJobs.end(job, { error: body }))
   backgroundCalls.ended(job.id)
 }
 
