@@ -89,7 +89,7 @@ export interface components {
             /** @description Seed for reproducible images, for models that support one. */
             seed?: number;
             /**
-             * @description File format. The default depends on the model.
+             * @description File format. The default depends on the model. Only models of vector pictures make svg.
              * @enum {string}
              */
             output_format?: "png" | "jpeg" | "webp" | "svg";

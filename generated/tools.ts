@@ -272,7 +272,7 @@ export const tools = [
         },
         "output_format": {
           "type": "string",
-          "description": "File format. The default depends on the model.",
+          "description": "File format. The default depends on the model. Only models of vector pictures make svg.",
           "enum": [
             "png",
             "jpeg",

@@ -125,7 +125,7 @@ describe('the schemas in tools/list', () => {
   it('have the enums of the contract', () => {
     const { properties } = listed.find(({ name }) => name === 'generate-image')!
       .inputSchema as Schema
-    expect(properties!['output_format']!.enum).to.deep.equal(['png', 'jpeg', 'webp'])
+    expect(properties!['output_format']!.enum).to.deep.equal(['png', 'jpeg', 'webp', 'svg'])
     expect(properties!['quality']!.enum).to.include.members(['auto', 'low', 'hd'])
   })
 })

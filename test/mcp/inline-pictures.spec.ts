@@ -66,6 +66,17 @@ describe('the size limit of pictures in a result', () => {
     expect(text.match(/Saved as/g)).to.have.length(3)
   })
 
+  it('saves a vector picture, of which it makes no preview', async () => {
+    const model = 'recraft/recraftv4_1_vector'
+    const { pictures, text } = await painted(gateway, {
+      model,
+      prompt: 'a cat, a bird, a boat, a fish, flowers, trees and a lighthouse',
+    })
+    expect(pictures).to.deep.equal([])
+    expect(readdirSync(folder)).to.deep.equal([`image-${atMoment}.svg`])
+    expect(text).to.contain('1024x1024 SVG').and.contain('Not shown').and.contain('Saved as')
+  })
+
   it('saves the picture of generate-image-preview only once', async () => {
     const { pictures, text } = await painted(gateway, {}, 'generate-image-preview')
     expect(pictures[0]!.bytes.toString('base64').length).to.be.at.most(bytesMax)

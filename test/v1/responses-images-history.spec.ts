@@ -44,6 +44,21 @@ describe('an image of the tool image_generation', () => {
     }
   })
 
+  it('is left out with a warning if it is an SVG, which is edited by no model', async () => {
+    const drawing = await startImageTool({ vendors: ['recraft'] })
+    const tools = [{ ...imageTool, model: 'recraft/recraftv4_1_vector' }]
+    drawing.says(asksForImage(), asksForImage({ prompt: 'Bluer', action: 'edit' }), ends)
+    const images = imagesIn(await readAnswer(await drawing.post({ tools })))
+    expect(images.map(({ status }) => status)).to.deep.equal(['completed', 'failed'])
+    expect(images[0]).to.include({ output_format: 'svg', size: '2048x2048' })
+    const sent = drawing.says(ends)
+    const input = [images[0], { role: 'user', content: 'Hm?' }]
+    const { warnings } = await readAnswer(await drawing.post({ input, tools: [] }))
+    expect(warnings!.map(({ reason }) => reason).join()).to.contain('vector pictures (SVG)')
+    expect(JSON.stringify(sent[0])).to.contain('(a vector picture)').and.not.contain('svg+xml')
+    await drawing.stop()
+  })
+
   it('is left out with a warning if it is not stored', async () => {
     const item = { type: 'image_generation_call', id: 'ig_0', status: 'completed', result: null }
     const failed = { ...item, status: 'failed', result: '' }
