@@ -273,7 +273,8 @@ function otherSize(
   const asked = pixelsText(promised)
   const applied = pictures.map(({ first }) => pixelsText(first)).find((size) => size !== asked)
   if (applied === undefined) return []
-  const then = size === undefined ? '' : ', which was scaled or cropped to fit'
+  const isVector = pictures.some(({ result }) => result.pictures[0]?.format === 'svg')
+  const then = size === undefined || isVector ? '' : ', which was scaled or cropped to fit'
   const reason = `The provider was asked for ${asked} but made ${applied}${then}.`
   return [{ param: size === undefined ? 'image_size' : 'size', requested: asked, applied, reason }]
 }

@@ -54,6 +54,30 @@ describe("pictures of an operator's own endpoint", () => {
     })
   })
 
+  it('may be vectors, of which the type is not known before', async () => {
+    const drawn = await paint({ width: 40, height: 30, format: 'svg', number: 1 })
+    const svg = { body: { created: 1, data: [{ b64_json: drawn.toString('base64') }] } }
+    own.upstream.answer(svg)
+    const sized = { size: '64x64', model: 'own/vectors' }
+    const made = await ask('/v1/images/generations', sized)
+    expect(made).to.include({ output_format: 'svg', size: '40x30' })
+    const reasons = JSON.stringify(made)
+    expect(reasons).to.contain('was asked for 64x64 but made 40x30.')
+    await ask('/v1/images/generations', { ...sized, output_format: 'svg' })
+    expect(own.upstream.requests.at(-1)!.body).to.include({ output_format: 'svg' })
+    // A format that was requested is never another one.
+    for (const [output_format, body] of [
+      ['png', svg],
+      ['svg', answer],
+    ] as const) {
+      own.upstream.answer(body)
+      const init = { key: own.gateway.liveKey }
+      const asked = { model: 'own/vectors', prompt, output_format }
+      const response = await own.gateway.post('/v1/images/generations', asked, init)
+      await expectError(response, { status: 502, code: 'provider_error' })
+    }
+  })
+
   for (const count of [1, 3]) {
     it(`are edited as a form of ${count} files, as OpenAI's client sends it`, async () => {
       own.upstream.answer(answer)
