@@ -3868,6 +3868,12 @@ export interface components {
         ImageAspectRatio: string;
         /** @description Pixels as WIDTHxHEIGHT, for example `1024x1024`. */
         ImagePixels: string;
+        /**
+         * @description A class, `1K` or `2K`, beside an aspect ratio; or pixels as WIDTHxHEIGHT.
+         * @example 2K
+         * @example 1024x1024
+         */
+        ImageClassOrPixels: string;
         ImageSeed: number;
         CreateImageRequest: {
             /** @description A text description of the image. */
@@ -4259,8 +4265,7 @@ export interface components {
         /** @description Options of Ideogram's image models. */
         ImageConfigIdeogram: {
             aspect_ratio?: components["schemas"]["ImageAspectRatio"];
-            /** @description A class beside an aspect ratio, or pixels. */
-            image_size?: ("1K" | "2K") | components["schemas"]["ImagePixels"];
+            image_size?: components["schemas"]["ImageClassOrPixels"];
             /** @enum {string} */
             quality?: "very_low" | "low" | "medium" | "high";
             background?: components["schemas"]["ImageBackground"];
@@ -4309,7 +4314,7 @@ export interface components {
         /** @description Options of Recraft's image models. Each model takes some of them. */
         ImageConfigRecraft: {
             aspect_ratio?: components["schemas"]["ImageAspectRatio"];
-            image_size?: ("1K" | "2K") | components["schemas"]["ImagePixels"];
+            image_size?: components["schemas"]["ImageClassOrPixels"];
             n?: components["schemas"]["ChatImageCount"];
             seed?: components["schemas"]["ImageSeed"];
             output_format?: components["schemas"]["ImageFormat"];

@@ -47,7 +47,7 @@ export const routedModels: Record<string, string> = {
   'dashscope-image-8m': 'alibaba/qwen-image-3.0-pro',
   'ark-image-1536k': 'bytedance/seedream-4-0',
   'ark-image-8m': 'bytedance/seedream-5-0-pro',
-  'openai-image-64k': 'gpt-image-1.5',
+  'openai-image-64k': 'gpt-image-2',
   'openai-plain': 'gpt-5-mini',
 }
 const providers: Record<string, string> = {

@@ -146,7 +146,7 @@ describe('two processes with one Redis', () => {
     ]
     const [listening, silenced] = [await listen(b, key), await listen(b, quiet)]
     await postMessages(a, request('logging/setLevel', { level: 'error' }), { key: quiet })
-    const call = toolCall('generate-image', { prompt: 'a lake', model: 'gpt-image-1-mini' })
+    const call = toolCall('generate-image', { prompt: 'a lake', model: 'gpt-image-2' })
     await postMessages(a, call, { key })
     await until('the call has finished', () => listening.text().includes('"state":"finished"'))
     const states = listening

@@ -128,6 +128,25 @@ describe('Ideogram makes generations', () => {
     })
   }
 
+  it('and refuses a class that it lacks, with the ones that it has', async () => {
+    const response = await chat({ model, image_config: { image_size: '4K' } })
+    const refused = { status: 400, code: 'invalid_value', param: 'image_config.image_size' }
+    const { message } = await expectError(response, refused)
+    expect(message).to.contain('Expected: A class, `1K` or `2K`, beside an aspect ratio; or pixels')
+  })
+
+  it('from a text before a picture, as an edit in its ratio', async () => {
+    const url = { url: pixel }
+    const content = [
+      { type: 'text', text: prompt },
+      { type: 'image_url', image_url: url },
+    ]
+    const config = { aspect_ratio: '3:2' }
+    await chat({ model, messages: [{ role: 'user', content }], image_config: config })
+    const [{ size, files = [] }] = sent() as [Sent]
+    expect([size, files.length]).to.deep.equal(['2496x1664', 1])
+  })
+
   it('and returns the prompt that the vendor wrote', async () => {
     const { data } = await vendors.images({ model, prompt })
     expect(data[0]!.revised_prompt).to.equal(`${prompt}, in fine detail`)

@@ -2524,6 +2524,11 @@ export type ImageAspectRatio = string;
  */
 export type ImagePixels = string;
 
+/**
+ * A class, `1K` or `2K`, beside an aspect ratio; or pixels as WIDTHxHEIGHT.
+ */
+export type ImageClassOrPixels = string;
+
 export type ImageSeed = number;
 
 export type CreateImageRequest = {
@@ -3055,10 +3060,7 @@ export type ImageConfigXai = {
  */
 export type ImageConfigIdeogram = {
     aspect_ratio?: ImageAspectRatio;
-    /**
-     * A class beside an aspect ratio, or pixels.
-     */
-    image_size?: '1K' | '2K' | ImagePixels;
+    image_size?: ImageClassOrPixels;
     quality?: 'very_low' | 'low' | 'medium' | 'high';
     background?: ImageBackground;
     n?: ChatImageCount;
@@ -3152,7 +3154,7 @@ export type RecraftText = {
  */
 export type ImageConfigRecraft = {
     aspect_ratio?: ImageAspectRatio;
-    image_size?: '1K' | '2K' | ImagePixels;
+    image_size?: ImageClassOrPixels;
     n?: ChatImageCount;
     seed?: ImageSeed;
     output_format?: ImageFormat;
