@@ -105,7 +105,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
     models === '*' ? [] : models.map((name) => undescribedModel(provider, name)),
   )
   const models: Model[] = [...described, ...listed.filter(({ row }) => !ids.has(row.id))]
-  const ownIds = new Set(undescribed.map(({ provider }) => provider))
+  const endpointIds = undescribed.map(({ provider }) => provider)
+  const ownIds = new Set(endpointIds.filter((id) => !Object.hasOwn(prefixes, id)))
   const names = createNames(models, prefixes, ownIds)
   // Keeps only the most recently used models, since callers may ask for any name.
   const recent = new LRUCache<string, Model>({ max: recentModelsMax })
@@ -113,7 +114,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const lookUp = (name: string): Model | undefined => {
     const found = names.exact.get(name) ?? recent.get(name)
     if (found !== undefined) return found
-    const model = openModel(name, undescribed, names) ?? names.read(name)
+    const read = names.read(name)
+    // A vendor that accepts any name may have rows too.
+    const isRow = read !== undefined && name.startsWith(`${read.row.provider}/`)
+    const model = isRow ? read : (openModel(name, undescribed, names) ?? read)
     if (model !== undefined) recent.set(name, model)
     return model
   }

@@ -125,9 +125,10 @@ describe('FLUX models', () => {
       return response.headers.get('x-gateway-provider') ?? response.status
     }
 
-    it('by their name, also without the vendor', async () => {
-      for (const name of ['bfl/flux-2-pro', 'flux-2-pro'])
+    it('by their name, without the vendor and in another spelling', async () => {
+      for (const name of ['bfl/flux-2-pro', 'flux-2-pro', 'FLUX.2-pro', 'bfl/FLUX.2 pro'])
         expect(await vendorOf(name), name).to.equal('bfl')
+      expect(new Set(double.calls.map(({ path }) => path))).to.deep.equal(new Set(['/flux-2-pro']))
     })
 
     it('at hosts with the names that these give them', async () => {
