@@ -213,8 +213,8 @@ function troubleOf(error: unknown): { trouble: ProviderFailure; failure?: never;
 }
 
 /**
- * The failure of a task whose signal has aborted. A cancelled one is cancelled at the vendor, if that is possible; when
- * the gateway stops, another process finishes it.
+ * The failure of a task whose signal has aborted. It is cancelled at the vendor, if that is possible, unless the gateway
+ * stops: then another process finishes it.
  */
 async function leave(
   endpoint: Endpoint,
@@ -224,8 +224,7 @@ async function leave(
 ): Promise<ProviderFailure> {
   const reason = readFailure(turn.signal.reason)
   const cancel = protocol.cancel?.(task.id, task)
-  const isCancelled = reason.kind === 'cancelled' && !(reason instanceof GatewayStopped)
-  if (cancel === undefined || !isCancelled) return reason.afterSending()
+  if (cancel === undefined || reason instanceof GatewayStopped) return reason.afterSending()
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(reason), cancelTimeoutMs)
   const ownTurn = { ...turn, signal: late.signal }

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { expectError } from '../../support/expect-error.ts'
 import { fixture, type ImageDouble } from '../../support/image-doubles/double.ts'
+import { falKey } from '../../support/image-doubles/fal.ts'
 import { endedJob, rowOf, startJob } from '../../support/image-jobs.ts'
 import { startImageVendors, type ImageVendors } from '../../support/image-vendors.ts'
 import { callTool, connectClient, picturesOf, textOf } from '../../support/mcp-client.ts'
@@ -139,6 +140,51 @@ describe('an endpoint of fal', () => {
         await until('it has a row', async () => (await rowOf(vendors.gateway, job)) !== undefined)
         expect(await rowOf(vendors.gateway, job)).to.include(cost)
       })
+    }
+  })
+
+  it('has a key that is tested for free, at the address of a proxy too', async () => {
+    const { gateway } = vendors
+    const test = async (key: string) => {
+      const init = { key: gateway.adminKey }
+      const response = await gateway.post('/api/providers/fal/key-test', { key }, init)
+      return (await response.json()) as { accepted: boolean; message: string }
+    }
+    expect(await test(falKey)).to.include({
+      accepted: true,
+      message: 'fal.ai accepts the key.',
+    })
+    expect(await test('another-key-0123456789')).to.include({
+      accepted: false,
+      message: 'fal.ai rejects the key (HTTP 401).',
+    })
+  })
+
+  it('is cancelled at the deadline of a call, and is free while it is in the queue', async () => {
+    const late = await startImageVendors({
+      vendors: ['fal'],
+      limits: { image_timeout_ms: 300 },
+      bounds,
+    })
+    const { fal } = late.doubles
+    try {
+      for (const cost of [
+        { cost_nano_usd: 0, cost_status: 'exact' },
+        { outcome: 'unknown', cost_status: 'unknown' },
+      ]) {
+        const isQueued = 'cost_nano_usd' in cost
+        const queued = { status: 202, body: { status: 'IN_QUEUE' } }
+        if (isQueued) fal.playPolls(...Array.from({ length: 500 }, () => queued))
+        else fal.workFor(1000)
+        const body = { model: schnell, prompt }
+        const response = await late.post('/v1/images/generations', body)
+        await expectError(response, { status: 504, code: 'timeout' })
+        expect(fal.polls.filter(({ method }) => method === 'PUT')).to.have.length(1)
+        expect((await late.gateway.usage()).at(-1)).to.include(cost)
+        late.reset()
+      }
+    } finally {
+      await late.stop()
     }
   })
 })

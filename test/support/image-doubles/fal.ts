@@ -143,7 +143,7 @@ const endpoints: Record<string, Endpoint> = {
 }
 
 /** An endpoint that is in no list: it ignores what it does not take, as most endpoints do. */
-const other = /^\/someone\/(?:paints|paints\/edit)$/
+const other = /^\/someone\/paints(?:\/edit|\/wide)?$/
 
 /** A double of the queue of fal (docs/vendors.md#fal). */
 export function startFalDouble(): Promise<ImageDouble> {
@@ -234,6 +234,8 @@ function refusal(request: ReceivedRequest): ScriptedAnswer | undefined {
   const { path, method, headers, body } = request
   const unsigned = unsignedRefusal(request)
   if (unsigned !== undefined) return unsigned
+  if (method === 'GET' && path === '/v1/models/pricing?endpoint_id=fal-ai/flux/schnell')
+    return { body: { prices: [{ endpoint_id: 'fal-ai/flux/schnell', unit_price: 0.003 }] } }
   if (method !== 'POST') return refused(405, 'Method Not Allowed')
   const { expiration_duration_seconds: seconds } = JSON.parse(
     String(headers['x-fal-object-lifecycle-preference'] ?? '{}'),
