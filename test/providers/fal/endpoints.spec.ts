@@ -16,7 +16,11 @@ const schnell = 'fal/fal-ai/flux/schnell'
 const paints = 'fal/someone/paints'
 const priced = 'fal/someone/paints/edit'
 const picture = { image_url: pixel }
-const file = { catalog: { [priced]: { pricing: { unit_price: { usd: '0.02', unit: 'second' } } } } }
+const wide = 'fal/someone/paints/wide'
+const unitPrice = (usd: string, unit: string) => ({ pricing: { unit_price: { usd, unit } } })
+const file = {
+  catalog: { [priced]: unitPrice('0.02', 'second'), [wide]: unitPrice('0.02', 'megapixel') },
+}
 
 describe('an endpoint of fal', () => {
   let vendors: ImageVendors
@@ -135,6 +139,19 @@ describe('an endpoint of fal', () => {
       }
     })
 
+    it('what the operator says: each megapixel, or an unknown number of seconds', async () => {
+      for (const [model, size, cost, status] of [
+        [wide, '640x480', 0.02, 'exact'],
+        [wide, '1536x1024', 0.04, 'exact'],
+        [priced, '640x480', null, 'unknown'],
+      ] as const) {
+        double.playFetches({ body: Buffer.from(pixel.split(',')[1]!, 'base64') })
+        playResult({ body: { image: `${double.url}/pictures/none` } })
+        const { usage } = await vendors.images({ model, prompt, size })
+        expect(usage, size).to.include({ cost, cost_status: status })
+      }
+    })
+
     it('an unknown amount outside of the catalog', async () => {
       const { usage, data } = await vendors.images({ model: paints, prompt, n: 2, size: '640x480' })
       expect(data).to.have.length(2)
@@ -222,6 +239,15 @@ describe('an endpoint of fal', () => {
       expect(message).to.include('unknown state')
       expect(await lastRow()).to.include({ outcome: 'unknown', cost_status: 'unknown' })
       expect(double.calls).to.have.length(2)
+    })
+
+    it('to deliver the picture that it made is charged', async () => {
+      const gone = { status: 403, body: 'expired' }
+      for (const answer of [gone, { body: '<html>' }, { body: '{"detail":"x"}' }]) {
+        double.playFetches(answer, answer)
+        await expectError(await ask({}), { status: 502, code: 'provider_error' })
+        expect(await lastRow()).to.include({ cost_nano_usd: 3_000_000, cost_status: 'reported' })
+      }
     })
 
     it('with black pictures is a refusal that is charged', async () => {
