@@ -200,16 +200,15 @@ async function ciphertextOf(
   { store, place }: Options,
   row: Found,
 ): Promise<Uint8Array | undefined> {
-  const waiting = () => store.db.selectFrom('waiting_pictures').where('place', '=', row.place)
-  try {
-    const content = await place?.read(row.place, row.bytes + sealBytes)
-    if (content !== undefined) return content
-  } catch (error) {
-    const found = await store.decide(() => waiting().selectAll().executeTakeFirst())
-    if (found !== undefined) return found.ciphertext
-    throw unavailable(error)
-  }
-  return (await store.decide(() => waiting().selectAll().executeTakeFirst()))?.ciphertext
+  let failure: unknown
+  const content = await place?.read(row.place, row.bytes + sealBytes).catch((error: unknown) => {
+    failure = error
+  })
+  if (content) return content
+  const rows = store.db.selectFrom('waiting_pictures').selectAll().where('place', '=', row.place)
+  const waiting = await store.decide(() => rows.executeTakeFirst())
+  if (waiting === undefined && failure !== undefined) throw unavailable(failure)
+  return waiting?.ciphertext
 }
 
 /** Asks the place at most every few seconds, one question at a time. */

@@ -112,20 +112,6 @@ export function pictureRemoval(db: Db, jobId: string): StoreStatement[] {
 /** Rows that one statement of the sweep changes: few enough not to delay other queries. */
 export const sweptRowsMax = 500
 
-/** Deletes jobs that have expired, or files; whether there may be more. */
-export async function removeExpired(
-  db: Db,
-  table: 'image_jobs' | 'picture_files',
-  now: number,
-): Promise<boolean> {
-  // Running jobs expire after their end, so that a clock that jumps ahead ends none.
-  const ended = table === 'image_jobs' ? sql`and owner is null` : sql``
-  const { numAffectedRows } = await sql`delete from ${sql.table(table)} where id in (
-    select id from ${sql.table(table)} where expires_at <= ${now} ${ended}
-    limit ${sql.lit(sweptRowsMax)})`.execute(db)
-  return numAffectedRows === BigInt(sweptRowsMax)
-}
-
 /**
  * Marks contents without files as being removed, and gives the others the end of their last file. A content that
  * a file is being added to has a later end then, so that no condition below is true for it.

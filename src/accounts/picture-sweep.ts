@@ -1,7 +1,9 @@
+import { sql } from 'kysely'
 import type { PicturePlace } from '../storage/picture-folder.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
-import { contentsIn, markUnused, removeExpired, sweptRowsMax } from './picture-rows.ts'
+import { contentsIn, markUnused, sweptRowsMax } from './picture-rows.ts'
+import { removeRows } from './sweep.ts'
 
 type Options = {
   store: Pick<Store, 'db' | 'commit'>
@@ -31,8 +33,10 @@ export async function sweepPictures({ store, place, clock, monotonic }: Options)
     .deleteFrom('process_leases')
     .where('renewed_at', '<', now - dayMs)
     .execute()
-  for (const table of ['image_jobs', 'picture_files'] as const)
-    while ((await removeExpired(db, table, now)) && hasTime());
+  const expired = sql`expires_at <= ${now}`
+  // Running jobs expire after their end, so that a clock that jumps ahead ends none.
+  await removeRows(db, 'image_jobs', sql`${expired} and owner is null`, hasTime)
+  await removeRows(db, 'picture_files', expired, hasTime)
   while ((await markUnused(db, now)) && hasTime());
   if (place === undefined) return
   while ((await removeMarked(store, place)) && hasTime());

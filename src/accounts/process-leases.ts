@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { releasedOwner } from './image-jobs.ts'
 import { hasEnded, processName } from '../storage/process-name.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
@@ -25,7 +26,7 @@ export function createProcessLeases(options: Options): Sweep {
   const { store, clock, intervalMs, isBusy, adopt, onSwept } = options
   const { db } = store
   let beats = 0
-  let seen = new Map<string, { beats: number | undefined; looks: number }>()
+  let seen = new Map<string, { beats: number | null; looks: number }>()
 
   const renew = async () => {
     const lease = { beats: ++beats, renewed_at: clock() }
@@ -35,32 +36,20 @@ export function createProcessLeases(options: Options): Sweep {
       .onConflict((conflict) => conflict.column('name').doUpdateSet(lease))
       .execute()
   }
-  /** The processes that execute calls, with the calls of this process left out. */
-  const owners = async (): Promise<string[]> => {
-    const jobs = db.selectFrom('image_jobs').select('owner').where('owner', 'is not', null)
-    const responses = db.selectFrom('stored_responses').select('owner')
-    const rows = await jobs.union(responses.where('owner', 'is not', null)).execute()
-    return rows.flatMap(({ owner }) => (owner === null || owner === processName ? [] : owner))
-  }
   const look = async (): Promise<boolean> => {
     if (isBusy()) await renew()
-    const others = await owners()
-    if (others.length === 0) {
-      seen.clear()
-      return false
-    }
-    const leases = await db.selectFrom('process_leases').selectAll().execute()
-    const known = new Map(leases.map((lease) => [lease.name, lease.beats]))
-    const now: typeof seen = new Map()
-    for (const name of others) {
-      const last = seen.get(name)
-      const isSame = last !== undefined && last.beats === known.get(name)
-      now.set(name, { beats: known.get(name), looks: isSame ? last.looks + 1 : 0 })
-    }
-    seen = now
-    const hasGone = (name: string) => name === releasedOwner || hasEnded(name)
-    const ended = others.filter((name) => hasGone(name) || now.get(name)!.looks >= looksMax)
-    for (const name of ended) await adopt(name)
+    const { rows } = await sql<{ owner: string; beats: number | null }>`select owner, beats
+      from (select owner from image_jobs where owner is not null
+        union select owner from stored_responses where owner is not null) as owners
+      left join process_leases on name = owner where owner <> ${processName}`.execute(db)
+    const now = rows.map(({ owner, beats }) => {
+      const last = seen.get(owner)
+      return [owner, { beats, looks: last?.beats === beats ? last.looks + 1 : 0 }] as const
+    })
+    seen = new Map(now)
+    const hasGone = (owner: string) => owner === releasedOwner || hasEnded(owner)
+    const ended = now.filter(([owner, { looks }]) => hasGone(owner) || looks >= looksMax)
+    for (const [owner] of ended) await adopt(owner)
     return ended.length > 0
   }
   return sweepAgain(look, { intervalMs, onSwept })

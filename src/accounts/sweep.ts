@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { clocksDifferMaxMs } from '../core/time.ts'
 import type { Tables } from '../storage/tables.ts'
 
@@ -67,4 +67,22 @@ export async function takeTurn(
     )
     .executeTakeFirst()
   return numInsertedOrUpdatedRows !== 0n
+}
+
+/** Rows that one statement removes: few enough not to delay other queries. */
+const removedRowsMax = 500
+
+/** Removes the rows that fulfil a condition, in batches, while there is time. */
+export async function removeRows(
+  db: Kysely<Tables>,
+  table: 'image_jobs' | 'picture_files' | 'webhook_deliveries',
+  condition: RawBuilder<unknown>,
+  hasTime: () => boolean = () => true,
+): Promise<void> {
+  const of = sql.table(table)
+  for (let rows = removedRowsMax; rows === removedRowsMax && hasTime();) {
+    const removing = sql`delete from ${of} where id in (
+      select id from ${of} where ${condition} limit ${sql.lit(removedRowsMax)})`
+    rows = Number((await removing.execute(db)).numAffectedRows)
+  }
 }

@@ -1,8 +1,7 @@
-import { sql, type Kysely, type RawBuilder } from 'kysely'
+import { sql } from 'kysely'
 import { clocksDifferMaxMs } from '../../core/time.ts'
-import type { Tables } from '../../storage/tables.ts'
 import type { Store } from '../../storage/store.ts'
-import { sweepAgain, takeTurn, type Sweep } from '../sweep.ts'
+import { removeRows, sweepAgain, takeTurn, type Sweep } from '../sweep.ts'
 import { pauseMaxMs } from './deliverer.ts'
 
 type Options = {
@@ -18,21 +17,23 @@ const historyMs = 30 * 86_400_000
  * event, since an event is the end of a call, which costs far more than a row.
  */
 const deliveriesMax = 20_000
-/** Rows that one statement removes: few enough not to delay other queries. */
-const removedRowsMax = 1000
-
 /** Removes old deliveries, in one process at a time. */
 export function sweepDeliveries({ store: { db }, clock, onSwept }: Options): Sweep {
   const sweep = async (): Promise<boolean> => {
     const now = clock()
     if (!(await takeTurn(db, 'webhook_deliveries', now, sweepMs))) return false
     // Pending ones end within a day of their schedule, unless a clock has jumped ahead.
-    await removeDeliveries(db, sql`created_at <= ${now - historyMs} and next_at is null`)
+    await removeRows(
+      db,
+      'webhook_deliveries',
+      sql`created_at <= ${now - historyMs} and next_at is null`,
+    )
     const { rows } = await sql<{ id: string }>`select account_id as id from webhook_deliveries
       group by account_id having count(*) > ${sql.lit(deliveriesMax)}`.execute(db)
     for (const { id } of rows)
-      await removeDeliveries(
+      await removeRows(
         db,
+        'webhook_deliveries',
         sql`account_id = ${id} and id <= (select id from webhook_deliveries where account_id = ${id}
           order by id desc limit 1 offset ${sql.lit(deliveriesMax)})`,
       )
@@ -45,18 +46,4 @@ export function sweepDeliveries({ store: { db }, clock, onSwept }: Options): Swe
     return true
   }
   return sweepAgain(sweep, { intervalMs: sweepMs, onSwept })
-}
-
-/** Removes the deliveries that fulfil a condition, in batches. */
-export async function removeDeliveries(
-  db: Kysely<Tables>,
-  condition: RawBuilder<unknown>,
-): Promise<void> {
-  for (;;) {
-    const { numAffectedRows = 0n } = await sql`delete from webhook_deliveries where id in (
-      select id from webhook_deliveries where ${condition} limit ${sql.lit(removedRowsMax)})`.execute(
-      db,
-    )
-    if (numAffectedRows < removedRowsMax) return
-  }
 }

@@ -10,8 +10,8 @@ import type { ChangeParts } from '../audit.ts'
 import { newId } from '../id.ts'
 import { timeForm, timeText } from '../key-form.ts'
 import { countOf, listPage } from '../list-page.ts'
+import { removeRows } from '../sweep.ts'
 import { attemptsOf, endPending, retriesMax, type Deliverer } from './deliverer.ts'
-import { removeDeliveries } from './delivery-history.ts'
 import { newSecret, sealedSecrets, secretsOf } from './secrets.ts'
 
 type Schemas = components['schemas']
@@ -64,7 +64,7 @@ export function createWebhooks(options: Options) {
         const act = { ...actOn('webhook.delete', which), before: auditValues(before) }
         await audit.write(transaction, by, act)
       })
-      await removeDeliveries(db, sql`webhook_id = ${which.id}`)
+      await removeRows(db, 'webhook_deliveries', sql`webhook_id = ${which.id}`)
     },
     /** Replaces the secret, and returns the new one once; the previous one also signs for a day. */
     rotate: async (by: Actor, which: Which) => {
@@ -114,7 +114,10 @@ function deliveryOperations({ store: { db }, deliverer, clock }: Options) {
     /** Sends an event again, unless it is being sent. Throws `invalid_value` for a disabled webhook. */
     redeliver: async (which: Which, deliveryId: string) => {
       const { enabled } = await find(db, which)
-      if (enabled === 0) throw disabled()
+      if (enabled === 0) {
+        const text = 'The webhook is disabled. Enable it first: PATCH /api/webhooks/{id}.'
+        throw new GatewayError('invalid_value', text, { param: 'id' })
+      }
       const now = clock()
       await db
         .updateTable('webhook_deliveries')
@@ -123,7 +126,11 @@ function deliveryOperations({ store: { db }, deliverer, clock }: Options) {
         .where((one) => one.or([one('claimed', '=', 0), one('next_at', '<=', now)]))
         .execute()
       const row = await deliveriesOf(db, which).where('id', '=', deliveryId).executeTakeFirst()
-      if (row === undefined) throw noDelivery()
+      if (row === undefined) {
+        const text =
+          'The webhook has no such delivery. GET /api/webhooks/{id}/deliveries lists those of 30 days.'
+        throw new GatewayError('not_found', text, { param: 'delivery_id' })
+      }
       void deliverer.look()
       return deliveryForm(row)
     },
@@ -155,7 +162,10 @@ async function insert(
   }
   await store.db.transaction().execute(async (transaction) => {
     const count = await countOf(webhooksOf(transaction, accountId))
-    if (count >= webhooksPerAccountMax) throw tooMany()
+    if (count >= webhooksPerAccountMax) {
+      const text = `An account can have ${webhooksPerAccountMax} webhooks. Delete one first.`
+      throw new GatewayError('invalid_value', text)
+    }
     await transaction.insertInto('webhooks').values(row).execute()
     const act = { ...actOn('webhook.create', { accountId, id: row.id }), after: auditValues(row) }
     await audit.write(transaction, by, act)
@@ -273,20 +283,4 @@ function eventsText(events: Webhook['events']): string {
 function eventsOf({ events }: WebhooksTable): Webhook['events'] {
   // `eventsText` wrote this column.
   return JSON.parse(events) as Webhook['events']
-}
-
-function tooMany(): GatewayError {
-  const text = `An account can have ${webhooksPerAccountMax} webhooks. Delete one first.`
-  return new GatewayError('invalid_value', text)
-}
-
-function disabled(): GatewayError {
-  const text = 'The webhook is disabled. Enable it first: PATCH /api/webhooks/{id}.'
-  return new GatewayError('invalid_value', text, { param: 'id' })
-}
-
-function noDelivery(): GatewayError {
-  const text =
-    'The webhook has no such delivery. GET /api/webhooks/{id}/deliveries lists those of 30 days.'
-  return new GatewayError('not_found', text, { param: 'delivery_id' })
 }
