@@ -41,7 +41,13 @@ export function sweepDeliveries({ store: { db }, clock, onSwept }: Options): Swe
     await db
       .updateTable('webhook_deliveries')
       .set({ next_at: now })
-      .where('next_at', '>', now + pauseMaxMs + clocksDifferMaxMs)
+      .where('next_at', '>', now)
+      .where((one) =>
+        one.or([
+          one('next_at', '>', now + pauseMaxMs + clocksDifferMaxMs),
+          one('created_at', '>', now + clocksDifferMaxMs),
+        ]),
+      )
       .execute()
     return true
   }
