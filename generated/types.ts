@@ -9061,42 +9061,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "created": 1795348800,
-                     *       "data": [
-                     *         {
-                     *           "b64_json": "iVBORw0KGgo="
-                     *         }
-                     *       ],
-                     *       "output_format": "png",
-                     *       "size": "1000x700",
-                     *       "usage": {
-                     *         "input_tokens": 0,
-                     *         "output_tokens": 0,
-                     *         "total_tokens": 0,
-                     *         "input_tokens_details": {
-                     *           "text_tokens": 0,
-                     *           "image_tokens": 0
-                     *         },
-                     *         "cost": 0.03,
-                     *         "cost_status": "exact",
-                     *         "cost_details": {
-                     *           "mode": "live",
-                     *           "images": 1,
-                     *           "usd_per_image": 0.03
-                     *         }
-                     *       },
-                     *       "warnings": [
-                     *         {
-                     *           "param": "size",
-                     *           "requested": "1000x700",
-                     *           "applied": "1472x1104",
-                     *           "reason": "The picture is made at 1472x1104 and scaled and cropped."
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ImagesResponse"];
                     /**
                      * @example event: image_generation.partial_image
@@ -9210,42 +9174,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "created": 1795348800,
-                     *       "data": [
-                     *         {
-                     *           "b64_json": "iVBORw0KGgo="
-                     *         }
-                     *       ],
-                     *       "output_format": "png",
-                     *       "size": "1000x700",
-                     *       "usage": {
-                     *         "input_tokens": 0,
-                     *         "output_tokens": 0,
-                     *         "total_tokens": 0,
-                     *         "input_tokens_details": {
-                     *           "text_tokens": 0,
-                     *           "image_tokens": 0
-                     *         },
-                     *         "cost": 0.03,
-                     *         "cost_status": "exact",
-                     *         "cost_details": {
-                     *           "mode": "live",
-                     *           "images": 1,
-                     *           "usd_per_image": 0.03
-                     *         }
-                     *       },
-                     *       "warnings": [
-                     *         {
-                     *           "param": "size",
-                     *           "requested": "1000x700",
-                     *           "applied": "1472x1104",
-                     *           "reason": "The picture is made at 1472x1104 and scaled and cropped."
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ImagesResponse"];
                     /**
                      * @example event: image_edit.partial_image

@@ -125,18 +125,56 @@ describe('GET /openapi.json', () => {
     }
   })
 
-  it('serves examples that work unchanged', async () => {
-    // Excludes image edits, because the image URL in their examples does not exist.
-    for (const { method, path, operationId, requestBody } of operations) {
-      const shown = Object.values(requestBody?.content['application/json']?.examples ?? {})
-      for (const { value } of operationId === 'createImageEdit' ? [] : shown) {
+  it('serves examples that work unchanged, and are answered as their answers show', async () => {
+    for (const { method, path, operationId, requestBody, responses } of operations) {
+      const shown = requestBody?.content['application/json']?.examples ?? {}
+      const { content } = resolve<ResponseObject>(responses['200'] ?? noBody)
+      for (const [name, { value }] of Object.entries(shown)) {
         const response = await gateway.post(path, value, { method })
         const text = await response.text()
         expect(response.status, text).to.equal(200)
+        const answer = content!['application/json']!.examples![name]
+        expect(answer, `${operationId} ${name}`).to.not.equal(undefined)
+        expectAlike(JSON.parse(text), answer!.value, `${operationId} ${name}`)
       }
     }
   })
+
+  it('names an answer like its request, in each operation that names its requests', () => {
+    for (const { operationId, requestBody, responses } of operations) {
+      const asked = Object.values(requestBody?.content ?? {}).flatMap(namesOf)
+      const answers = Object.values(
+        resolve<ResponseObject>(responses['200'] ?? noBody).content ?? {},
+      )
+      const answered = new Set(answers.flatMap(namesOf))
+      if (asked.length > 0) expect([...answered], operationId).to.include.members(asked)
+    }
+  })
 })
+
+const noBody = { description: '' }
+const namesOf = ({ examples = {} }: MediaType) => Object.keys(examples)
+
+/** Members that differ from call to call, or from a live key to a test key. */
+const varying =
+  /^(id|created|b64_json|data|text|content|tools|message|mode|model|usage|reason|url)$/
+
+/** Expects that an answer has the members of its example, and the same values where they do not vary. */
+function expectAlike(answer: unknown, shown: unknown, where: string): void {
+  expect(typeof answer, where).to.equal(typeof shown)
+  if (Array.isArray(shown)) {
+    expect(answer, where).to.be.an('array')
+    const items = answer as unknown[]
+    if (!/tools|content/.test(where)) expect(items, where).to.have.length(shown.length)
+    for (const [index, item] of shown.entries())
+      if (index < items.length) expectAlike(items[index], item, `${where}[${index}]`)
+  } else if (typeof shown === 'object' && shown !== null) {
+    expect(Object.keys(Object(answer)), where).to.include.members(Object.keys(shown))
+    for (const [name, value] of Object.entries(shown))
+      if (typeof value === 'object' || !varying.test(name))
+        expectAlike(Object(answer)[name], value, `${where}.${name}`)
+  } else if (typeof shown === 'string') expect(answer, where).to.equal(shown)
+}
 
 function mediaTypes({ operationId, requestBody, responses }: OperationRow): Place[] {
   const answers = Object.entries(responses).map(([status, response]) => ({
