@@ -253,7 +253,7 @@ forEachStore('the queue of webhook deliveries', () => {
     expect(await states('acc_2')).to.deep.equal({ pending: 4 })
     const ended = { state: 'delivered', next_at: null } as const
     await store.db.updateTable('webhook_deliveries').set(ended).execute()
-    now += 600_000
+    now += 3_600_000
     await sweepOnce()
     expect(await states()).to.deep.equal({})
   })
