@@ -14,6 +14,7 @@ const bytesOf = (number: number, width = 96, height = 64) =>
 const urlOf = (bytes: Buffer) => `data:image/png;base64,${bytes.toString('base64')}`
 const [dunes, sky] = [await bytesOf(1), await bytesOf(2)]
 const old = await bytesOf(3, 48, 48)
+const heic = Buffer.from('\0\0\0\u0018ftypheic\0\0\0\0heicmif1').toString('base64')
 
 describe('a mask in a chat', () => {
   let vendors: ImageVendors
@@ -109,6 +110,7 @@ describe('a mask in a chat', () => {
   const refusals: [string, object, object, object, RegExp?][] = [
     ['another size', { mask: urlOf(old) }, {}, { code: 'invalid_value', param }, /48x48.*96x64/],
     ['no picture', { mask: 'data:image/png;base64,aGVsbG8=' }, {}, { param }],
+    ['a HEIC', { mask: `data:image/heic;base64,${heic}` }, {}, { code: 'invalid_value', param }],
     ['no address', { mask: 'a fox' }, {}, { param }],
     ['an address in the house', { mask: 'https://127.0.0.1/sky.png' }, {}, { param }],
     ['an object', { mask: { image_url: urlOf(sky) } }, {}, { code: 'invalid_value', param }],
