@@ -165,7 +165,9 @@ function listedPrices(
   if (usage.images === 0) return tokenPrices(prices, usage) ?? (picture && withoutPicture(prices))
   const row = priceRow(prices.perImage, picture)
   if (row !== undefined && !prices.perImageIsEstimate) return imagePrices(row, prices, 'exact')
-  if (row !== undefined && !usage.imageOutputTokens) return imagePrices(row, prices, 'estimated')
+  // Counted tokens replace the estimate only if they have a price.
+  const hasTokens = usage.imageOutputTokens && prices.tokens !== null
+  if (row !== undefined && !hasTokens) return imagePrices(row, prices, 'estimated')
   return usage.outputTokens > 0 ? tokenPrices(prices, usage) : undefined
 }
 

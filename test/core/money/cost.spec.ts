@@ -188,6 +188,24 @@ describe('the charge that the vendor reports', () => {
   })
 })
 
+describe('an estimated price of a picture', () => {
+  const pricing = { per_image: [{ usd: '0.03' }], per_image_is_estimate: true }
+  const drawn: Usage = { ...noUsage, images: 1, outputTokens: 1000, imageOutputTokens: 1000 }
+  const priced = {
+    ...pricing,
+    input_per_million_tokens: '2',
+    image_output_per_million_tokens: '40',
+  }
+
+  it('is replaced by that of counted tokens', () => {
+    expect(cost({ pricing: priced }, drawn)).to.include({ nanoUsd: 40_000_000, status: 'exact' })
+  })
+
+  it('stays if tokens have no price', () => {
+    expect(cost({ pricing }, drawn)).to.include({ nanoUsd: 30_000_000, status: 'estimated' })
+  })
+})
+
 describe('the price of audio input', () => {
   const row: Row = { pricing: { ...flat, audio_input_per_million_tokens: '5' } }
   const heard: Usage = { ...noUsage, inputTokens: 1_000_000, audioInputTokens: 200_000 }
