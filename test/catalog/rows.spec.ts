@@ -97,6 +97,24 @@ describe('the rows of the catalog', () => {
     }
   })
 
+  it('have a name for edits only if they edit', () => {
+    for (const { id, edit_endpoint: name, image } of rows) {
+      if (name !== undefined) expect(image?.reference_images_max, id).to.be.greaterThan(0)
+    }
+  })
+
+  it('have a price per image that follows from the price of their unit', () => {
+    for (const { id, pricing } of images) {
+      const { unit_price: price, per_image: given } = pricing
+      if (price === undefined || price.unit === 'second') continue
+      const implied = readPrices({ pricing: { unit_price: price } }).perImage
+      const least = Math.min(...readPrices({ pricing }).perImage.map(({ nanoUsd }) => nanoUsd))
+      expect(given, id).to.not.equal(undefined)
+      if (price.unit === 'image') expect(least, id).to.be.at.most(implied[0]!.nanoUsd)
+      else expect(least, id).to.equal(implied[0]!.nanoUsd)
+    }
+  })
+
   it('have vector lengths exactly if they make embeddings, and nothing else', () => {
     for (const { id, capabilities, embedding, output_modalities: makes } of rows) {
       expect(makes.includes('embedding'), id).to.equal(embedding !== undefined)
