@@ -97,10 +97,10 @@ export function selectRoutes(options: SelectionOptions) {
   const { check, warnings, strict, fallback } = options
   const problems: Problem[] = strict ? warnings.map(asProblem) : []
   const isRefused = problems.length > 0
-  /** Whether a route may be tried; if not, its problems are added to `refusal`. */
-  const admits = (_route: Route, readiness: Readiness) => {
+  /** Whether a route may be tried; if not, `refusal` names its problems, unless it is a successor's. */
+  const admits = (route: Route, readiness: Readiness) => {
     const found = [...readiness.problems, ...(strict ? readiness.warnings.map(asProblem) : [])]
-    for (const problem of found) problems.push(problem)
+    if (!isSuccessor(route)) problems.push(...found)
     return found.length === 0
   }
   /** The caller's error when no route is left: a 400 that names each problem. */
