@@ -20,7 +20,7 @@ describe('a contract with one more operation and one more tool', () => {
   after(() => project.remove())
 
   it('does not compile without the handler of the operation', () => {
-    expect(complaints.join('\n')).to.match(/^src\/.*'paintFox'/m)
+    expect(complaints.join('\n')).to.match(/^src\/.*(?:\n .*)*'paintFox'/m)
   })
 
   it('does not compile without the handler of the tool', () => {

@@ -112,8 +112,8 @@ describe('the headers of an answer', () => {
   })
 
   it('are replaced by 410 after the shutdown', async () => {
-    now = Date.parse('2026-11-30T00:00:00Z')
-    const response = await chat({ model: 'claude-sonnet-4-5' })
+    now = Date.parse('2027-05-07T00:00:00Z')
+    const response = await chat({ model: 'gemini-3.1-flash-lite' })
     await expectError(response, { status: 410, code: 'model_deactivated', param: 'model' })
   })
 
