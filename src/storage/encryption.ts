@@ -24,6 +24,8 @@ type Options = {
   databaseUrl: string | undefined
 }
 
+type Key = { id: string; bytes: Buffer }
+
 const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
@@ -32,11 +34,12 @@ const keptKeys = 2
 
 export function createEncryption({ dataDir, encryptionKey, databaseUrl }: Options) {
   const path = join(dataDir, 'gateway.key')
-  const keys = encryptionKey === undefined ? keysOf(path) : () => keysIn(encryptionKey)
+  const given = encryptionKey === undefined ? undefined : keysIn(encryptionKey)
+  const keys = given === undefined ? keysOf(path) : () => given
   /** `place` puts the complete file in its place in one step, so that no process reads half of it. */
-  const writeKeys = (list: readonly Buffer[], place: (part: string) => void): void => {
+  const writeKeys = (list: readonly Key[], place: (part: string) => void): void => {
     const part = `${path}.${process.pid}`
-    const text = list.map((key) => `${key.toString('base64')}\n`).join('')
+    const text = list.map(({ bytes }) => `${bytes.toString('base64')}\n`).join('')
     try {
       writeFileSync(part, text, { mode: 0o600, flush: true })
       place(part)
@@ -44,20 +47,25 @@ export function createEncryption({ dataDir, encryptionKey, databaseUrl }: Option
       rmSync(part, { force: true })
     }
   }
-  const keyToEncrypt = (): Buffer => {
+  const keyToEncrypt = (): Key => {
     const [first] = keys()
     if (first !== undefined) return first
     if (databaseUrl !== undefined) throw noKey()
-    writeKeys([randomBytes(keyBytes)], (part) => linkUnlessExists(part, path))
+    writeKeys([newKey()], (part) => linkUnlessExists(part, path))
     return keys()[0]!
   }
   const decryptBytes = ({ encryption_key_id: id, ciphertext }: Encrypted, context: string) => {
-    const key = keys().find((one) => idOf(one) === id)
+    const key = keys().find((one) => one.id === id)
     if (key === undefined) return undefined
     const [tagAt, textAt] = [nonceBytes, nonceBytes + tagBytes]
     try {
       const options = { authTagLength: tagBytes }
-      const decipher = createDecipheriv(algorithm, key, ciphertext.subarray(0, tagAt), options)
+      const decipher = createDecipheriv(
+        algorithm,
+        key.bytes,
+        ciphertext.subarray(0, tagAt),
+        options,
+      )
       decipher.setAAD(Buffer.from(context)).setAuthTag(ciphertext.subarray(tagAt, textAt))
       return Buffer.concat([decipher.update(ciphertext.subarray(textAt)), decipher.final()])
     } catch {
@@ -69,11 +77,11 @@ export function createEncryption({ dataDir, encryptionKey, databaseUrl }: Option
     encrypt: (content: string | Uint8Array, context: string): Encrypted => {
       const key = keyToEncrypt()
       const nonce = randomBytes(nonceBytes)
-      const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(context))
+      const cipher = createCipheriv(algorithm, key.bytes, nonce).setAAD(Buffer.from(context))
       const plain = typeof content === 'string' ? Buffer.from(content) : content
       const bytes = [cipher.update(plain), cipher.final()]
       const ciphertext = Buffer.concat([nonce, cipher.getAuthTag(), ...bytes])
-      return { encryption_key_id: idOf(key), ciphertext: new Uint8Array(ciphertext) }
+      return { encryption_key_id: key.id, ciphertext: new Uint8Array(ciphertext) }
     },
     /** Whether there is an encryption key, or one may be created. */
     canEncrypt: () => databaseUrl === undefined || keys().length > 0,
@@ -85,15 +93,15 @@ export function createEncryption({ dataDir, encryptionKey, databaseUrl }: Option
     replaceKey: () => {
       if (encryptionKey !== undefined) return
       if (databaseUrl !== undefined) throw noKey()
-      const next = [randomBytes(keyBytes), ...keys()].slice(0, keptKeys)
+      const next = [newKey(), ...keys()].slice(0, keptKeys)
       writeKeys(next, (part) => renameSync(part, path))
     },
   }
 }
 
 /** The keys in a file, which is read again when a command has replaced it. */
-function keysOf(path: string): () => readonly Buffer[] {
-  let last: { version: string; keys: readonly Buffer[] } | undefined
+function keysOf(path: string): () => readonly Key[] {
+  let last: { version: string; keys: readonly Key[] } | undefined
   return () => {
     const file = statSync(path, { throwIfNoEntry: false })
     const version = `${file?.ino} ${file?.mtimeMs}`
@@ -103,13 +111,16 @@ function keysOf(path: string): () => readonly Buffer[] {
   }
 }
 
-function keysIn(text: string): readonly Buffer[] {
-  return text.split(/[\s,]+/).flatMap((one) => (one === '' ? [] : Buffer.from(one, 'base64')))
+function keysIn(text: string): readonly Key[] {
+  const texts = text.split(/[\s,]+/).filter((one) => one !== '')
+  return texts.map((one) => keyFrom(Buffer.from(one, 'base64')))
 }
 
-function idOf(key: Buffer): string {
-  return createHash('sha256').update(key).digest('hex').slice(0, 8)
+function keyFrom(bytes: Buffer): Key {
+  return { id: createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes }
 }
+
+const newKey = () => keyFrom(randomBytes(keyBytes))
 
 /** Keeps the file that another process has just created. */
 function linkUnlessExists(part: string, path: string): void {

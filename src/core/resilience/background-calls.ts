@@ -39,7 +39,7 @@ export function createBackgroundCalls(options: Options) {
       return {
         runs: (id, ending) => {
           calls.set(id, ending)
-          const off = ends.on(id, () => ending.abort(callerCancelled()))
+          const off = ends.on(id, (isOwn) => isOwn || ending.abort(callerCancelled()))
           stop = () => {
             off()
             calls.delete(id)
@@ -59,7 +59,7 @@ export function createBackgroundCalls(options: Options) {
       if ((watchers.get(accountId) ?? 0) >= most) throw tooManyWatched(most)
       const leave = countIn(watchers, accountId)
       const { promise, resolve } = Promise.withResolvers<void>()
-      const stop = ends.on(id, resolve)
+      const stop = ends.on(id, () => resolve())
       if (signal.aborted) resolve()
       else signal.addEventListener('abort', () => resolve(), { once: true })
       return promise.finally(() => {
@@ -67,7 +67,10 @@ export function createBackgroundCalls(options: Options) {
         leave()
       })
     },
-    /** Called when a response or job has ended: ends its call if this process runs it, and its watchers. */
+    /**
+     * Called when a response or job has ended: ends its watchers, and its call if this process runs it, unless the
+     * call has made the end itself (`isOwn`).
+     */
     ended: ends.emit,
     isRunning: (id: string) => calls.has(id),
     /** Whether any call runs. */
@@ -95,9 +98,9 @@ function createEnds({ running, limits: { backgroundRecheckMs: recheckMs } }: Opt
   }
   const again = () => setTimeout(() => void look(), recheckMs).unref()
   return {
-    emit: (id: string): void => void ends.emit(id),
+    emit: (id: string, isOwn = false): void => void ends.emit(id, isOwn),
     /** Returns a function that removes the listener. */
-    on: (id: string, listener: () => void): (() => void) => {
+    on: (id: string, listener: (isOwn: boolean) => void): (() => void) => {
       ends.on(id, listener)
       timer ??= again()
       return () => void ends.off(id, listener)

@@ -79,7 +79,7 @@ export async function completeJob(
   // Stored as JSON, which has no members that are undefined.
   const result = { created, data, ...imagesTail(answered) } as JobResult
   await written(() => imageJobs.end(job, { result }))
-  backgroundCalls.ended(job.id)
+  backgroundCalls.ended(job.id, true)
 }
 
 /** Ends a job whose call failed. A task goes on when the gateway stops, and another process finishes it. */
@@ -93,7 +93,7 @@ export async function failJob(
   if (wasStopped && tasks.length > 0) return imageJobs.release(job.id)
   const { error: body } = errorBody(wasStopped ? stopped() : error, requestIdOf(job))
   await written(() => imageJobs.end(job, { error: body }))
-  backgroundCalls.ended(job.id)
+  backgroundCalls.ended(job.id, true)
 }
 
 /** The error of a job whose process has ended. */
