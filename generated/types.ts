@@ -9839,18 +9839,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "model": "claude-sonnet-5",
-                 *       "max_tokens": 1024,
-                 *       "messages": [
-                 *         {
-                 *           "role": "user",
-                 *           "content": "What is the capital of France?"
-                 *         }
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["CreateMessageRequest"];
             };
         };
@@ -9884,39 +9872,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "msg_01a202c5d236fab9fecc777406b8e6c8",
-                     *       "type": "message",
-                     *       "role": "assistant",
-                     *       "model": "claude-sonnet-5",
-                     *       "content": [
-                     *         {
-                     *           "type": "text",
-                     *           "text": "The capital of France is Paris."
-                     *         }
-                     *       ],
-                     *       "stop_reason": "end_turn",
-                     *       "stop_sequence": null,
-                     *       "stop_details": null,
-                     *       "usage": {
-                     *         "input_tokens": 14,
-                     *         "cache_creation_input_tokens": 0,
-                     *         "cache_read_input_tokens": 0,
-                     *         "output_tokens": 10,
-                     *         "output_tokens_details": {
-                     *           "thinking_tokens": 0
-                     *         },
-                     *         "cost": 0.000192,
-                     *         "cost_status": "exact",
-                     *         "cost_details": {
-                     *           "mode": "live",
-                     *           "usd_per_million_input_tokens": 3,
-                     *           "usd_per_million_output_tokens": 15
-                     *         }
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["Message"];
                     /**
                      * @example event: message_start
@@ -9978,17 +9933,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "model": "claude-sonnet-5",
-                 *       "messages": [
-                 *         {
-                 *           "role": "user",
-                 *           "content": "What is the capital of France?"
-                 *         }
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["CountMessageTokensRequest"];
             };
         };
@@ -10002,11 +9946,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "input_tokens": 16
-                     *     }
-                     */
                     "application/json": components["schemas"]["MessageTokensCount"];
                 };
             };
@@ -10069,12 +10008,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "model": "gpt-5.4-mini",
-                 *       "input": "What is the capital of France?"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CreateResponseRequest"];
             };
         };
@@ -10107,79 +10040,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "resp_a16276206040487f48e367201a2b3c4d",
-                     *       "object": "response",
-                     *       "created_at": 1795348800,
-                     *       "completed_at": 1795348801,
-                     *       "status": "completed",
-                     *       "background": false,
-                     *       "error": null,
-                     *       "incomplete_details": null,
-                     *       "instructions": null,
-                     *       "max_output_tokens": null,
-                     *       "max_tool_calls": null,
-                     *       "metadata": {},
-                     *       "model": "gpt-5.4-mini",
-                     *       "output": [
-                     *         {
-                     *           "id": "msg_0_a16276206040487f48e367201a2b3c4d",
-                     *           "type": "message",
-                     *           "status": "completed",
-                     *           "role": "assistant",
-                     *           "content": [
-                     *             {
-                     *               "type": "output_text",
-                     *               "text": "The capital of France is Paris.",
-                     *               "annotations": [],
-                     *               "logprobs": []
-                     *             }
-                     *           ]
-                     *         }
-                     *       ],
-                     *       "parallel_tool_calls": true,
-                     *       "previous_response_id": null,
-                     *       "prompt_cache_key": null,
-                     *       "reasoning": {
-                     *         "effort": null,
-                     *         "summary": null
-                     *       },
-                     *       "safety_identifier": null,
-                     *       "service_tier": "default",
-                     *       "store": true,
-                     *       "temperature": null,
-                     *       "text": {
-                     *         "format": {
-                     *           "type": "text"
-                     *         }
-                     *       },
-                     *       "tool_choice": "auto",
-                     *       "tools": [],
-                     *       "top_p": null,
-                     *       "truncation": "disabled",
-                     *       "usage": {
-                     *         "input_tokens": 7,
-                     *         "input_tokens_details": {
-                     *           "cached_tokens": 0,
-                     *           "cache_write_tokens": 0
-                     *         },
-                     *         "output_tokens": 8,
-                     *         "output_tokens_details": {
-                     *           "reasoning_tokens": 0
-                     *         },
-                     *         "total_tokens": 15,
-                     *         "cost": 0.00004125,
-                     *         "cost_status": "exact",
-                     *         "cost_details": {
-                     *           "mode": "live",
-                     *           "usd_per_million_input_tokens": 0.75,
-                     *           "usd_per_million_output_tokens": 4.5
-                     *         }
-                     *       },
-                     *       "user": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ModelResponse"];
                     /**
                      * @example event: response.output_text.delta
@@ -10216,12 +10076,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "model": "gpt-5.4-mini",
-                 *       "input": "What is the capital of France?"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CreateResponseRequest"];
             };
         };
@@ -10234,12 +10088,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "object": "response.input_tokens",
-                     *       "input_tokens": 18
-                     *     }
-                     */
                     "application/json": components["schemas"]["ResponseTokensCount"];
                 };
             };
@@ -10733,16 +10581,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "operation": "createImage",
-                 *       "request": {
-                 *         "model": "alibaba/qwen-image-plus",
-                 *         "prompt": "A lighthouse in a storm",
-                 *         "n": 2
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["PriceQuoteRequest"];
             };
         };
@@ -10754,37 +10592,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "object": "price_quote",
-                     *       "operation": "createImage",
-                     *       "is_charged": true,
-                     *       "routes": [
-                     *         {
-                     *           "model": "alibaba/qwen-image-plus",
-                     *           "provider": "alibaba",
-                     *           "upstream_model": "qwen-image-plus",
-                     *           "kind": "exact",
-                     *           "amount": {
-                     *             "usd": "0.06",
-                     *             "nano_usd": 60000000
-                     *           },
-                     *           "lines": [
-                     *             {
-                     *               "what": "images",
-                     *               "units": 2,
-                     *               "unit_price": "0.03",
-                     *               "amount": "0.06"
-                     *             }
-                     *           ],
-                     *           "exact_usd": "0.06",
-                     *           "multiplier": "1",
-                     *           "warnings": []
-                     *         }
-                     *       ],
-                     *       "warnings": []
-                     *     }
-                     */
                     "application/json": components["schemas"]["PriceQuote"];
                 };
             };
@@ -10847,12 +10654,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "model": "text-embedding-3-small",
-                 *       "input": "A lighthouse in a storm"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CreateEmbeddingRequest"];
             };
         };
@@ -10884,32 +10685,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "object": "list",
-                     *       "data": [
-                     *         {
-                     *           "object": "embedding",
-                     *           "index": 0,
-                     *           "embedding": [
-                     *             0.6,
-                     *             0.8
-                     *           ]
-                     *         }
-                     *       ],
-                     *       "model": "text-embedding-3-small",
-                     *       "usage": {
-                     *         "prompt_tokens": 50,
-                     *         "total_tokens": 50,
-                     *         "cost": 0.000001,
-                     *         "cost_status": "exact",
-                     *         "cost_details": {
-                     *           "mode": "live",
-                     *           "usd_per_million_input_tokens": 0.02
-                     *         }
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["EmbeddingList"];
                 };
             };
@@ -10977,12 +10752,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "model": "omni-moderation-latest",
-                 *       "input": "A lighthouse in a storm"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CreateModerationRequest"];
             };
         };
@@ -11014,33 +10783,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "modr-01a202c5d236fab9fecc777406b8e6c8",
-                     *       "model": "omni-moderation-latest",
-                     *       "results": [
-                     *         {
-                     *           "flagged": false,
-                     *           "categories": {
-                     *             "harassment": false,
-                     *             "violence": false
-                     *           },
-                     *           "category_scores": {
-                     *             "harassment": 0.00001,
-                     *             "violence": 0.00002
-                     *           },
-                     *           "category_applied_input_types": {
-                     *             "harassment": [
-                     *               "text"
-                     *             ],
-                     *             "violence": [
-                     *               "text"
-                     *             ]
-                     *           }
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ModerationList"];
                 };
             };
