@@ -41,8 +41,8 @@ export type PictureFileStore = PictureFiles & {
 
 const dayMs = 86_400_000
 const sweepMs = 60_000
-/** Longer than the contents of a job take to write, with their timeouts. */
-const writingMaxMs = 600_000
+/** Longer than the contents of a job and its end take to write, each again while the store fails. */
+const writingMaxMs = 3_600_000
 /** The space of an account is computed again each time it has stored this share of it. */
 const checkedShare = 1 / 64
 /** What `encrypt` adds to the bytes. */

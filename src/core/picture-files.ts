@@ -37,7 +37,7 @@ export type PictureFiles = {
   place(accountId: string): Promise<'files' | 'inline'>
   /**
    * Stores the content of a picture; resolves when it is durable. If the bucket fails, it waits in the store. It is
-   * removed after ten minutes, unless the end of its job adds the file.
+   * removed after an hour, unless the end of its job adds the file.
    */
   put(
     accountId: string,
