@@ -10151,12 +10151,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "model": "gpt-5.4-mini",
-                 *       "input": "What is the capital of France?"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CompactResponseRequest"];
             };
         };
@@ -10188,50 +10182,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "resp_a16276206040487f48e367201a2b3c4d",
-                     *       "object": "response.compaction",
-                     *       "created_at": 1795348800,
-                     *       "output": [
-                     *         {
-                     *           "id": "msg_c3d4e5f6a7b84c9d8e0f1a2b3c4d5e6f",
-                     *           "type": "message",
-                     *           "role": "user",
-                     *           "content": [
-                     *             {
-                     *               "type": "input_text",
-                     *               "text": "What is the capital of France?"
-                     *             }
-                     *           ]
-                     *         },
-                     *         {
-                     *           "id": "cmp_a16276206040487f48e367201a2b3c4d0",
-                     *           "type": "compaction",
-                     *           "encrypted_content": "gw1.eyJjb21wYWN0aW9uIjp7fX0.bXkc"
-                     *         }
-                     *       ],
-                     *       "usage": {
-                     *         "input_tokens": 190,
-                     *         "input_tokens_details": {
-                     *           "cached_tokens": 0,
-                     *           "cache_write_tokens": 0
-                     *         },
-                     *         "output_tokens": 40,
-                     *         "output_tokens_details": {
-                     *           "reasoning_tokens": 0
-                     *         },
-                     *         "total_tokens": 230,
-                     *         "cost": 0.0003225,
-                     *         "cost_status": "exact",
-                     *         "cost_details": {
-                     *           "mode": "live",
-                     *           "usd_per_million_input_tokens": 0.75,
-                     *           "usd_per_million_output_tokens": 4.5
-                     *         }
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["CompactedResponse"];
                 };
             };
