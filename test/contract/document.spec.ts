@@ -42,21 +42,6 @@ describe('the contract against the product document', () => {
     expect(operations.map(({ method, path }) => `${method} ${path}`)).to.include.members(documented)
   })
 
-  it('links a job to the operations that poll, watch and cancel it', () => {
-    type Link = { operationId: string; parameters: object }
-    const { links } = contract.components['responses']!['ImageJobAccepted'] as {
-      links: Record<string, Link>
-    }
-    const linked = Object.values(links).map(({ operationId, parameters }) => [
-      operation(operationId).path,
-      parameters,
-    ])
-    const ofJob = { job_id: '$response.body#/id' }
-    expect(linked).to.deep.equal(
-      ['', '/events', '/cancel'].map((end) => [`/v1/images/jobs/{job_id}${end}`, ofJob]),
-    )
-  })
-
   for (const [id, rows] of Object.entries(bodies)) {
     describe(`the body of ${id}`, () => {
       const body = bodySchema(operation(id))!
