@@ -4678,7 +4678,7 @@ export interface components {
         CreateChatCompletionRequest: {
             /**
              * @description The language model or image model to use.
-             * @example gpt-5-mini
+             * @example gpt-5.4-mini
              */
             model: components["schemas"]["ModelName"];
             models?: components["schemas"]["FallbackModels"];
@@ -5455,7 +5455,7 @@ export interface components {
         CreateResponseRequest: {
             /**
              * @description The language model to use.
-             * @example gpt-5-mini
+             * @example gpt-5.4-mini
              */
             model: components["schemas"]["ModelName"];
             models?: components["schemas"]["FallbackModels"];
@@ -5526,7 +5526,7 @@ export interface components {
         CompactResponseRequest: {
             /**
              * @description The language model that compacts the conversation.
-             * @example gpt-5-mini
+             * @example gpt-5.4-mini
              */
             model: components["schemas"]["ModelName"];
             models?: components["schemas"]["FallbackModels"];
@@ -8562,7 +8562,7 @@ export interface components {
         UsageMode: components["schemas"]["Mode"];
         /**
          * @description Return only calls of this model.
-         * @example gpt-5-mini
+         * @example gpt-5.4-mini
          */
         UsageModel: string;
         /**
@@ -9754,11 +9754,11 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ChatCompletion"];
                     /**
-                     * @example data: {"id":"chatcmpl-9a28","object":"chat.completion.chunk","created":1795348800,"model":"gpt-5-mini","choices":[{"index":0,"delta":{"role":"assistant","content":"Paris"},"finish_reason":null}]}
+                     * @example data: {"id":"chatcmpl-9a28","object":"chat.completion.chunk","created":1795348800,"model":"gpt-5.4-mini","choices":[{"index":0,"delta":{"role":"assistant","content":"Paris"},"finish_reason":null}]}
                      *
-                     *     data: {"id":"chatcmpl-9a28","object":"chat.completion.chunk","created":1795348800,"model":"gpt-5-mini","choices":[{"index":0,"delta":{"content":"."},"finish_reason":null}]}
+                     *     data: {"id":"chatcmpl-9a28","object":"chat.completion.chunk","created":1795348800,"model":"gpt-5.4-mini","choices":[{"index":0,"delta":{"content":"."},"finish_reason":null}]}
                      *
-                     *     data: {"id":"chatcmpl-9a28","object":"chat.completion.chunk","created":1795348800,"model":"gpt-5-mini","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+                     *     data: {"id":"chatcmpl-9a28","object":"chat.completion.chunk","created":1795348800,"model":"gpt-5.4-mini","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
                      *
                      *     data: [DONE]
                      */
@@ -12482,7 +12482,7 @@ export interface operations {
                      *             "inference"
                      *           ],
                      *           "models": [
-                     *             "gpt-5-mini"
+                     *             "gpt-5.4-mini"
                      *           ],
                      *           "allowed_addresses": [
                      *             "203.0.113.0/24"
@@ -12568,7 +12568,7 @@ export interface operations {
                  *       "name": "build server",
                  *       "mode": "live",
                  *       "models": [
-                 *         "gpt-5-mini"
+                 *         "gpt-5.4-mini"
                  *       ],
                  *       "allowed_addresses": [
                  *         "203.0.113.0/24"
@@ -12610,7 +12610,7 @@ export interface operations {
                      *         "inference"
                      *       ],
                      *       "models": [
-                     *         "gpt-5-mini"
+                     *         "gpt-5.4-mini"
                      *       ],
                      *       "allowed_addresses": [
                      *         "203.0.113.0/24"
@@ -12712,7 +12712,7 @@ export interface operations {
                      *         "inference"
                      *       ],
                      *       "models": [
-                     *         "gpt-5-mini"
+                     *         "gpt-5.4-mini"
                      *       ],
                      *       "allowed_addresses": [
                      *         "203.0.113.0/24"
@@ -12818,7 +12818,7 @@ export interface operations {
                      *         "inference"
                      *       ],
                      *       "models": [
-                     *         "gpt-5-mini"
+                     *         "gpt-5.4-mini"
                      *       ],
                      *       "allowed_addresses": [
                      *         "203.0.113.0/24"
@@ -12937,7 +12937,7 @@ export interface operations {
                      *         "inference"
                      *       ],
                      *       "models": [
-                     *         "gpt-5-mini"
+                     *         "gpt-5.4-mini"
                      *       ],
                      *       "allowed_addresses": [
                      *         "203.0.113.0/24"
@@ -13056,7 +13056,7 @@ export interface operations {
                      *         "inference"
                      *       ],
                      *       "models": [
-                     *         "gpt-5-mini"
+                     *         "gpt-5.4-mini"
                      *       ],
                      *       "allowed_addresses": [
                      *         "203.0.113.0/24"
@@ -13782,7 +13782,7 @@ export interface operations {
                      *         "inference"
                      *       ],
                      *       "models": [
-                     *         "gpt-5-mini"
+                     *         "gpt-5.4-mini"
                      *       ],
                      *       "allowed_addresses": [
                      *         "203.0.113.0/24"
@@ -14438,7 +14438,7 @@ export interface operations {
                      *               "inference"
                      *             ],
                      *             "models": [
-                     *               "gpt-5-mini"
+                     *               "gpt-5.4-mini"
                      *             ],
                      *             "allowed_addresses": [
                      *               "203.0.113.0/24"
@@ -15723,7 +15723,7 @@ export interface operations {
                 mode: components["parameters"]["UsageMode"];
                 /**
                  * @description Return only calls of this model.
-                 * @example gpt-5-mini
+                 * @example gpt-5.4-mini
                  */
                 model?: components["parameters"]["UsageModel"];
                 /**
@@ -15910,7 +15910,7 @@ export interface operations {
                 mode: components["parameters"]["UsageMode"];
                 /**
                  * @description Return only calls of this model.
-                 * @example gpt-5-mini
+                 * @example gpt-5.4-mini
                  */
                 model?: components["parameters"]["UsageModel"];
                 /**
@@ -16068,7 +16068,7 @@ export interface operations {
                 mode: components["parameters"]["UsageMode"];
                 /**
                  * @description Return only calls of this model.
-                 * @example gpt-5-mini
+                 * @example gpt-5.4-mini
                  */
                 model?: components["parameters"]["UsageModel"];
                 /**
@@ -16290,7 +16290,7 @@ export interface operations {
                 mode?: components["parameters"]["CallsMode"];
                 /**
                  * @description Return only calls of this model.
-                 * @example gpt-5-mini
+                 * @example gpt-5.4-mini
                  */
                 model?: components["parameters"]["UsageModel"];
                 /**
@@ -16493,7 +16493,7 @@ export interface operations {
                 mode: components["parameters"]["UsageMode"];
                 /**
                  * @description Return only calls of this model.
-                 * @example gpt-5-mini
+                 * @example gpt-5.4-mini
                  */
                 model?: components["parameters"]["UsageModel"];
                 /**

@@ -16,7 +16,7 @@ const example = `providers:
 aliases:
   house: local/our-model
 routes:
-  gpt-5-mini: [openai, openrouter]
+  gpt-5.4-mini: [openai, openrouter]
 catalog:
   local/our-model:
     pricing: { input_per_million_tokens: 0.5, output_per_million_tokens: 2 }
