@@ -101,6 +101,7 @@ describe('the models page', () => {
     const isSorted = (direction: string) =>
       heading.and(page.locator(`[aria-sort=${direction}]`)).waitFor()
     const last = page.getByRole('row').last()
+    await page.getByRole('button', { name: /^Show all / }).click()
     await heading.getByRole('button').click()
     await isSorted('ascending')
     await last.getByText('unknown').first().waitFor()
