@@ -16,8 +16,10 @@ describe('the API keys page', () => {
 
   const create = async (name: string, mode = 'Test') => {
     const page = await dashboard.open('/keys/new')
+    // The hint moves what is below it.
+    await page.getByText('No provider is configured').waitFor()
     await page.getByLabel('Name').fill(name)
-    await page.getByRole('radio', { name: mode }).check()
+    await page.getByRole('radio', { name: mode }).click()
     await page.getByRole('button', { name: 'Create the key' }).click()
     await page.getByRole('heading', { name, level: 1 }).waitFor()
     return page
@@ -35,6 +37,17 @@ describe('the API keys page', () => {
     await page.getByRole('radio', { name: 'Live' }).check()
     await page.getByRole('radio', { name: 'Live', checked: true }).waitFor()
     await page.getByRole('link', { name: 'Providers' }).last().waitFor()
+  })
+
+  it('keeps the mode that was clicked before the models are loaded', async () => {
+    const page = await dashboard.open('/keys')
+    const { promise, resolve } = Promise.withResolvers<void>()
+    await page.route('**/api/models*', (route) => promise.then(() => route.continue()))
+    await page.getByRole('link', { name: 'Create a key' }).click()
+    await page.getByRole('radio', { name: 'Live' }).click()
+    resolve()
+    await page.getByText('No provider is configured').waitFor()
+    await page.getByRole('radio', { name: 'Live', checked: true }).waitFor()
   })
 
   it('explains keys while the list is empty', async () => {

@@ -78,7 +78,8 @@ function ModeChoice() {
           name="mode"
           value="live"
           checked={mode === 'live'}
-          onChange={() => pick('live')}
+          // A click on the chosen mode keeps it when the models are loaded.
+          onClick={() => pick('live')}
         />
         <span>
           Live <span class="quiet">calls the providers, and costs what they charge</span>
@@ -90,7 +91,7 @@ function ModeChoice() {
           name="mode"
           value="test"
           checked={mode === 'test'}
-          onChange={() => pick('test')}
+          onClick={() => pick('test')}
         />
         <span>
           Test <span class="quiet">calls the sandbox, and costs nothing</span>
