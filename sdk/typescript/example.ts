@@ -32,7 +32,7 @@ for (const { b64_json } of image.data.data) {
 const messages: ChatMessage[] = [{ role: 'user', content: 'Name three colours.' }]
 const chat = await createChatCompletion({
   client,
-  body: { model: 'gpt-5-mini', messages },
+  body: { model: 'gpt-5.4-mini', messages },
   throwOnError: true,
 })
 console.log(`Chat: ${chat.data.choices[0]?.message.content}`)
@@ -40,7 +40,7 @@ console.log(`Chat: ${chat.data.choices[0]?.message.content}`)
 let text = ''
 for await (const chunk of streamChatCompletion({
   client,
-  body: { model: 'gpt-5-mini', messages },
+  body: { model: 'gpt-5.4-mini', messages },
   signal: AbortSignal.timeout(60_000),
 })) {
   text += chunk.choices[0]?.delta.content ?? ''
@@ -71,7 +71,7 @@ const { data, error, response } = await listModels({ client: stranger })
 if (data === undefined) console.log(`Error: ${response?.status} ${error.error.code}`)
 
 try {
-  const body = { model: 'gpt-5-mini', messages, temperature: 9 }
+  const body = { model: 'gpt-5.4-mini', messages, temperature: 9 }
   for await (const chunk of streamChatCompletion({ client, body })) console.log(chunk)
 } catch (error) {
   if (!(error instanceof GatewayError)) throw error
