@@ -95,7 +95,7 @@ describe('the TypeScript client', () => {
     })
     const { code, stdout, stderr } = await ended
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
-    const answer = '.*gpt-5-mini.*Name three colours\\..*\\n'
+    const answer = '.*gpt-5.4-mini.*Name three colours\\..*\\n'
     expect(stdout).to.match(
       new RegExp(
         `^(?:Model: \\S+\\n){3}Chat: ${answer}Stream: ${answer}Job: 1 picture\\n` +
@@ -114,7 +114,7 @@ describe('the TypeScript client', () => {
     const received: string[] = []
     const chunks = streamChatCompletion({
       client: createClient({ baseUrl: gateway.url, auth: gateway.testKey }),
-      body: { model: 'gpt-5-mini', messages: [{ role: 'user', content }] },
+      body: { model: 'gpt-5.4-mini', messages: [{ role: 'user', content }] },
       ...(signal === undefined ? {} : { signal }),
     })
     try {
@@ -186,7 +186,7 @@ describe('the TypeScript client', () => {
     const { createClient, streamChatCompletion } = client
     const chunks = streamChatCompletion({
       client: createClient({ baseUrl: 'http://gateway.test', fetch: answer }),
-      body: { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'Hello' }] },
+      body: { model: 'gpt-5.4-mini', messages: [{ role: 'user', content: 'Hello' }] },
     })
     expect((await chunks.next()).value).to.deep.equal(chunk)
     expect((await chunks.next()).done).to.equal(true)
@@ -196,7 +196,7 @@ describe('the TypeScript client', () => {
     const { createClient, streamChatCompletion } = client
     const chunks = streamChatCompletion({
       client: createClient({ baseUrl: 'http://127.0.0.1:1' }),
-      body: { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'Hello' }] },
+      body: { model: 'gpt-5.4-mini', messages: [{ role: 'user', content: 'Hello' }] },
     })
     const error: unknown = await chunks.next().catch((error: unknown) => error)
     expect(error).to.be.instanceOf(TypeError).with.property('message', 'fetch failed')
