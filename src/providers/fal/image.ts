@@ -186,7 +186,7 @@ function chargeIn({ headers }: UpstreamHead, { model }: Target): number | undefi
   return charge > chargeMaxNanoUsd ? undefined : Number(charge)
 }
 
-/** The failure of a task. An answer that is not in the form of fal tells nothing of the task. */
+/** The failure of a task; `malformed`, after which the task is polled again, if the answer is not in fal's form. */
 function failureIn(
   bytes: Buffer,
   { status, headers }: UpstreamHead,
