@@ -24,6 +24,7 @@ export function checkPicture(base64: Pieces, param: string): Picture {
   if (picture === undefined) {
     if (isSvg(base64)) throw svgRefusal(param)
     const kind = pictureKind(base64)
+    if (kind !== undefined && readByAll.has(kind)) throw broken(param)
     const what = kind === undefined ? 'This' : `This is a ${kind.toUpperCase()} image. It`
     throw refusal('invalid_value', `${what} is not a PNG, JPEG or WebP image.`, param)
   }

@@ -49,6 +49,7 @@ const careless: { name: string; address: string; says: RegExp }[] = [
   },
   { name: 'a page', address: url('<!doctype html><p>no', 'text/html'), says: /not a PNG/ },
   { name: 'a PDF', address: url('%PDF-1.7 …', 'application/pdf'), says: /not a PNG/ },
+  { name: 'the first bytes of a PNG', address: url(png.subarray(0, 8)), says: /broken/ },
   { name: 'half a PNG', address: url(png.subarray(0, png.length - 30)), says: /broken/ },
   { name: 'half a JPEG', address: url(jpeg.subarray(0, -20), 'image/jpeg'), says: /broken/ },
   { name: 'half a WebP', address: url(webp.subarray(0, -20), 'image/webp'), says: /broken/ },
