@@ -23,7 +23,11 @@ export interface components {
                     image_url: {
                         /** @description An https address, a base64 data URL, or a name saved:... from an earlier result. */
                         url: string;
-                        /** @enum {string} */
+                        /**
+                         * @description How closely the model looks at the image; vendors without the setting ignore it with
+                         *     a warning.
+                         * @enum {string}
+                         */
                         detail?: "auto" | "low" | "high";
                     } | string;
                 } | {

@@ -77,6 +77,7 @@ export const tools = [
                                     },
                                     "detail": {
                                       "type": "string",
+                                      "description": "How closely the model looks at the image; vendors without the setting ignore it with\na warning.\n",
                                       "enum": [
                                         "auto",
                                         "low",

@@ -2119,89 +2119,162 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
+        /** @description An error of the OAuth endpoints (RFC 6749 section 5.2). */
         OAuthError: {
             /** @description An error code of RFC 6749 or its extensions. */
             error: string;
             /** @description What is wrong and how to fix it. */
             error_description?: string;
+            /** @description The `state` of the authorization request, if it had one. */
             state?: string;
+            /** @description The address of the gateway, the issuer of the error (RFC 9207). */
             iss?: string;
+            /** @description The scopes that the request lacks or may not have, separated by spaces. */
             scope?: string;
         };
+        /** @description The tool server as a protected resource (RFC 9728). */
         ResourceMetadata: {
+            /** @description The address of the tool server, and the audience of its tokens. */
             resource: string;
+            /** @description The issuers whose tokens the tool server accepts. */
             authorization_servers: string[];
+            /** @description The scopes that a client can request for the tool server. */
             scopes_supported: string[];
+            /** @description Where a request may have its token. */
             bearer_methods_supported: string[];
+            /** @description The name of the resource, for people. */
             resource_name?: string;
+            /** @description The address of the API reference. */
             resource_documentation?: string;
         };
+        /** @description The authorization server (RFC 8414); it lists only what is enabled. */
         ServerMetadata: {
+            /** @description The address of the gateway, without a path. */
             issuer: string;
+            /** @description Where a client sends the browser to begin a sign-in. */
             authorization_endpoint: string;
+            /** @description Where a client exchanges a code, a refresh token or its secret for tokens. */
             token_endpoint: string;
+            /** @description Where a client registers itself (RFC 7591); absent if the operator forbids it. */
             registration_endpoint?: string;
+            /** @description Where a client ends a token (RFC 7009). */
             revocation_endpoint?: string;
+            /** @description Where a client learns whether a token is valid (RFC 7662). */
             introspection_endpoint?: string;
+            /** @description Where the public keys of the gateway are. */
             jwks_uri?: string;
+            /** @description The scopes that a client can request. */
             scopes_supported?: string[];
+            /** @description The values of `response_type` that the authorization endpoint takes. */
             response_types_supported: string[];
+            /** @description How the code can be returned to the client. */
             response_modes_supported?: string[];
+            /** @description The values of `grant_type` that the token endpoint takes. */
             grant_types_supported?: string[];
+            /** @description How a client can authenticate at the token endpoint. */
             token_endpoint_auth_methods_supported?: string[];
+            /** @description The algorithms of `private_key_jwt` assertions. */
             token_endpoint_auth_signing_alg_values_supported?: string[];
+            /** @description How a client can authenticate to revoke a token. */
             revocation_endpoint_auth_methods_supported?: string[];
+            /** @description How a client can authenticate to inspect a token. */
             introspection_endpoint_auth_methods_supported?: string[];
+            /** @description The methods of PKCE (RFC 7636), which every code needs. */
             code_challenge_methods_supported?: string[];
+            /** @description Whether redirects name the issuer in `iss` (RFC 9207). */
             authorization_response_iss_parameter_supported?: boolean;
+            /** @description Whether a `client_id` can be the address of a metadata document; absent if not. */
             client_id_metadata_document_supported?: boolean;
+            /** @description The address of the API reference. */
             service_documentation?: string;
+            /** @description The kinds of subjects; only for clients of OpenID Connect. */
             subject_types_supported?: string[];
+            /**
+             * @description The algorithms that OpenID Connect requires to be named; the gateway issues no ID
+             *     tokens.
+             */
             id_token_signing_alg_values_supported?: string[];
         };
+        /** @description The tokens of a client (RFC 6749 section 5.1). */
         TokenAnswer: {
+            /** @description The token to send as `Authorization: Bearer` to the tool server. */
             access_token: string;
+            /** @description How to send the token, `Bearer`. */
             token_type: string;
             /** @description Lifetime of the access token in seconds. */
             expires_in: number;
+            /** @description Gets the next access token; absent for client credentials and without `offline_access`. */
             refresh_token?: string;
+            /** @description The scopes of the token, separated by spaces. */
             scope?: string;
         };
+        /** @description The metadata of a client that registers itself (RFC 7591). */
         ClientRegistration: {
+            /** @description The name that the consent page and the list of connections show. */
             client_name?: string;
+            /** @description The addresses to which a sign-in may return; required for the authorization code flow. */
             redirect_uris?: string[];
+            /** @description Whether the client is a `native` program or a `web` site. */
             application_type?: string;
+            /** @description The values of `grant_type` that the client will use. */
             grant_types?: string[];
+            /** @description The values of `response_type` that the client will use. */
             response_types?: string[];
+            /** @description How the client will authenticate; `none` for a public client. */
             token_endpoint_auth_method?: string;
+            /** @description The address of a page about the client. */
             client_uri?: string;
+            /** @description The address of the logo of the client. */
             logo_uri?: string;
+            /** @description The address of the privacy policy of the client. */
             policy_uri?: string;
+            /** @description The address of the terms of service of the client. */
             tos_uri?: string;
+            /** @description The e-mail addresses of the people who are responsible for the client. */
             contacts?: string[];
+            /** @description The public keys of a client that authenticates with `private_key_jwt`. */
             jwks?: Record<string, never>;
+            /** @description Where the public keys of the client are, in place of `jwks`. */
             jwks_uri?: string;
         };
+        /** @description A registered client, with what the gateway accepted of its metadata. */
         RegisteredClient: {
+            /** @description The identifier that the client sends with each request to the OAuth endpoints. */
             client_id: string;
+            /** @description When the client registered, as Unix time in seconds. */
             client_id_issued_at?: number;
+            /** @description The secret of the client, returned only here; absent for a public client. */
             client_secret?: string;
+            /** @description When the secret expires, as Unix time in seconds; 0 for never. */
             client_secret_expires_at?: number;
+            /** @description The name that the consent page and the list of connections show. */
             client_name?: string;
+            /** @description The addresses to which a sign-in may return. */
             redirect_uris: string[];
+            /** @description Whether the client is a `native` program or a `web` site. */
             application_type?: string;
+            /** @description The values of `grant_type` that the client may use. */
             grant_types?: string[];
+            /** @description The values of `response_type` that the client may use. */
             response_types?: string[];
+            /** @description How the client must authenticate; `none` for a public client. */
             token_endpoint_auth_method?: string;
         };
-        /** @enum {string} */
+        /**
+         * @description The text `true` or `false`, since a header is a text.
+         * @enum {string}
+         */
         Switch: "true" | "false";
         /**
          * @description `live` keys call vendors; `test` keys call the sandbox and cost nothing.
          * @enum {string}
          */
         Mode: "live" | "test";
-        /** @enum {string} */
+        /**
+         * @description `hit`: the response came from the cache and is free. `miss`: the cache had none. `bypass`:
+         *     the cache was not asked.
+         * @enum {string}
+         */
         CacheOutcome: "hit" | "miss" | "bypass";
         /**
          * @description `exact`: calculated from the units that the vendor counted and the price in the catalog.
@@ -2212,24 +2285,33 @@ export interface components {
          * @enum {string}
          */
         CostStatus: "exact" | "reported" | "estimated" | "cached" | "unknown";
-        /** @enum {string} */
+        /**
+         * @description The class of an error. SDKs choose their exception by it and by the status.
+         * @enum {string}
+         */
         ErrorType: "invalid_request_error" | "authentication_error" | "billing_error" | "permission_error" | "timeout_error" | "rate_limit_error" | "api_error" | "upstream_error" | "overloaded_error";
         /** @description Visible ASCII characters. */
         IdempotencyKey: string;
-        /** @enum {string} */
+        /**
+         * @description The reason of an error, for programs to branch on. The message explains it to people.
+         * @enum {string}
+         */
         ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "too_many_invitations" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused" | "cancelled";
+        /** @description What is wrong with a request, or what failed. */
         ErrorBody: {
             /** @description What is wrong and how to fix it. */
             message: string;
             type: components["schemas"]["ErrorType"];
             /** @description The parameter or header at fault, as a path such as `images[0].image_url`. */
             param: string | null;
+            /** @description The reason of the error; null if there is no code for it. */
             code: components["schemas"]["ErrorCode"] | null;
             /** @description The `x-request-id` of the response. Pass it to `GET /api/requests/{id}`. */
             request_id: string;
             /** @description With `insufficient_quota`, the budget that does not cover the call. */
             budget?: components["schemas"]["BudgetState"];
         };
+        /** @description The body of every response with an error, except of `/mcp` and `/v1/messages`. */
         ErrorResponse: {
             error: components["schemas"]["ErrorBody"];
             late_headers?: components["schemas"]["LateHeaders"];
@@ -2248,11 +2330,13 @@ export interface components {
         };
         /** @description A parameter that was changed or dropped. */
         Warning: {
+            /** @description The parameter, as a path such as `size` or `messages[0].name`. */
             param: string;
             /** @description The requested value. */
             requested: unknown;
             /** @description The value that was used instead; null if the parameter was dropped. */
             applied: unknown;
+            /** @description Why the value was not used, in a sentence. */
             reason: string;
         };
         /** @description An amount in US dollars, exact to nine decimals. */
@@ -2283,7 +2367,9 @@ export interface components {
             /** @description The part of `cost` for images of the tool `image_generation`. */
             usd_image_generation?: components["schemas"]["Usd"];
         };
+        /** @description The id of an account, such as `acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
         AccountId: string;
+        /** @description The id of an API key, or of the key of a connection or session. */
         AnyId: string;
         /**
          * Format: date-time
@@ -2295,6 +2381,7 @@ export interface components {
         /** @description An amount in US dollars and in whole nano-dollars (1e-9 USD). */
         Money: {
             usd: components["schemas"]["DecimalUsd"];
+            /** @description The same amount in nano-dollars, as a whole number to add up exactly. */
             nano_usd: number;
         };
         /**
@@ -2303,9 +2390,13 @@ export interface components {
          *     every call. `concurrency` limits the calls that run at the same time.
          */
         Limits: {
+            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
             requests_per_minute: number | null;
+            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
             tokens_per_minute: number | null;
+            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
             images_per_minute: number | null;
+            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
             concurrency: number | null;
         };
         /**
@@ -2331,12 +2422,17 @@ export interface components {
              */
             renews_at: string | null;
         };
+        /** @description The budget with what is left of it; null without a budget. */
         NullableBudgetState: components["schemas"]["BudgetState"] | null;
         /** @description The limits to set. `null` sets no limit of its own; 0 refuses every call. */
         NewLimits: {
+            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
             requests_per_minute?: number | null;
+            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
             tokens_per_minute?: number | null;
+            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
             images_per_minute?: number | null;
+            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
             concurrency?: number | null;
         };
         /** @description Maximum spending from now on; 0 refuses every call that costs anything. */
@@ -2345,14 +2441,17 @@ export interface components {
             usd: string;
             period: components["schemas"]["BudgetPeriod"];
         };
+        /** @description The budget to set; null removes the budget, and the member left out keeps it. */
         NewNullableBudget: components["schemas"]["NewBudget"] | null;
         /** @description One line of text for people, without control characters. */
         DisplayName: string;
         /** @enum {string} */
         AccountObject: "account";
+        /** @description A customer of the gateway: what its members, keys, limits, budget and usage belong to. */
         Account: {
             id: components["schemas"]["AccountId"];
             object: components["schemas"]["AccountObject"];
+            /** @description The name of the account, for people. */
             name: string;
             created_at: components["schemas"]["Time"];
             /**
@@ -2377,20 +2476,27 @@ export interface components {
          */
         AccountActivity: {
             since: components["schemas"]["Time"];
+            /** @description Calls that reached a provider or were answered from the cache. */
             calls: number;
+            /** @description Those of the calls that failed. */
             failed_calls: number;
             spent: components["schemas"]["MoneySum"];
+            /** @description People who belong to the account. */
             members: number;
             /** @description Number of active API keys. */
             keys: number;
         };
+        /** @description A page of accounts. */
         AccountList: {
             object: components["schemas"]["ListObject"];
+            /** @description The accounts of the page, newest first unless `order` is `asc`. */
             data: components["schemas"]["Account"][];
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
+        /** @description The account to create. Its limits and budget are optional. */
         NewAccount: {
             name: components["schemas"]["DisplayName"];
             limits?: components["schemas"]["NewLimits"];
@@ -2401,6 +2507,7 @@ export interface components {
          *     then read as long as the job is stored. False for a new account.
          */
         KeepsPrompts: boolean;
+        /** @description The members to change; those left out stay as they are. */
         AccountChange: {
             name?: components["schemas"]["DisplayName"];
             keeps_prompts?: components["schemas"]["KeepsPrompts"];
@@ -2418,7 +2525,9 @@ export interface components {
         } | null;
         /** @enum {string} */
         AuditEventObject: "audit_event";
+        /** @description An administrative action, which is recorded with the change that it made. */
         AuditEvent: {
+            /** @description Identifies the event in the log of the gateway. */
             id: string;
             object: components["schemas"]["AuditEventObject"];
             at: components["schemas"]["Time"];
@@ -2442,6 +2551,7 @@ export interface components {
         };
         /** @enum {string} */
         ResponseCacheObject: "response_cache";
+        /** @description The settings of the response cache. */
         ResponseCache: {
             object: components["schemas"]["ResponseCacheObject"];
             /** @description Seconds for which a response is cached; 0 if the cache is off. */
@@ -2449,9 +2559,12 @@ export interface components {
             /** @description Maximum size of a cached response. */
             entry_bytes_max: number;
         };
+        /** @description A page of administrative actions. */
         AuditEventList: {
             object: components["schemas"]["ListObject"];
+            /** @description The events of the page, newest first unless `order` is `asc`. */
             data: components["schemas"]["AuditEvent"][];
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
@@ -2476,15 +2589,22 @@ export interface components {
          */
         RateLimitState: {
             kind: components["schemas"]["RateLimitKind"];
+            /** @description The most that the window allows. */
             limit: number;
+            /** @description What is left of `limit` now. */
             remaining: number;
             /** @description Length of the window; null for `concurrency`. */
             window_seconds: number | null;
             /** @description Seconds until the window ends; 0 if no window is open, null for `concurrency`. */
             reset_seconds: number | null;
         };
+        /** @description The id of an API key, which is not its secret, such as `key_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
         ApiKeyId: string;
-        /** @enum {string} */
+        /**
+         * @description Only `active` keys are accepted. `expired`: `expires_at` has passed. `revoked`: the key was
+         *     ended.
+         * @enum {string}
+         */
         ApiKeyState: "active" | "expired" | "revoked";
         /**
          * @description `key`: an API key. `connection`: an OAuth client that a person has authorized. `client`: a
@@ -2511,12 +2631,18 @@ export interface components {
              */
             redirect_host: string | null;
         };
+        /** @description The OAuth client of a connection or service client; null for other keys. */
         NullableKeyClient: components["schemas"]["KeyClient"] | null;
+        /**
+         * @description An API key, without its secret. OAuth connections, service clients and session keys have
+         *     this form too.
+         */
         ApiKey: {
             id: components["schemas"]["ApiKeyId"];
             object: components["schemas"]["ApiKeyObject"];
             kind: components["schemas"]["ApiKeyKind"];
             account_id: components["schemas"]["AccountId"];
+            /** @description The name of the key, for people. */
             name: string;
             mode: components["schemas"]["Mode"];
             /**
@@ -2525,6 +2651,7 @@ export interface components {
              */
             hint: string;
             state: components["schemas"]["ApiKeyState"];
+            /** @description What the key may do. */
             scopes: components["schemas"]["Scope"][];
             /** @description Ids of the only models that the key may call; null allows all models. */
             models: string[] | null;
@@ -2553,11 +2680,13 @@ export interface components {
             bound_to: string | null;
             client: components["schemas"]["NullableKeyClient"];
         };
+        /** @description A new API key, with its secret. The secret cannot be read again. */
         CreatedApiKey: {
             id: components["schemas"]["ApiKeyId"];
             object: components["schemas"]["ApiKeyObject"];
             kind: components["schemas"]["ApiKeyKind"];
             account_id: components["schemas"]["AccountId"];
+            /** @description The name of the key, for people. */
             name: string;
             mode: components["schemas"]["Mode"];
             /**
@@ -2566,6 +2695,7 @@ export interface components {
              */
             hint: string;
             state: components["schemas"]["ApiKeyState"];
+            /** @description What the key may do. */
             scopes: components["schemas"]["Scope"][];
             /** @description Ids of the only models that the key may call; null allows all models. */
             models: string[] | null;
@@ -2600,9 +2730,12 @@ export interface components {
             /** @description For a client, its OAuth client secret, returned only once. */
             client_secret?: string;
         };
+        /** @description A page of keys. */
         ApiKeyList: {
             object: components["schemas"]["ListObject"];
+            /** @description The keys of the page, newest first unless `order` is `asc`. */
             data: components["schemas"]["ApiKey"][];
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
@@ -2615,6 +2748,7 @@ export interface components {
         GivenAddresses: string[] | null;
         /** @description A future time such as 2027-11-22T12:00:00Z; null for never. */
         EndTime: string | null;
+        /** @description The key to create. Members left out set no restriction beyond those of the account. */
         NewApiKey: {
             /** @description The kind of key; the default is an API key. */
             kind?: components["schemas"]["GivenKeyKind"];
@@ -2628,6 +2762,7 @@ export interface components {
             budget?: components["schemas"]["NewNullableBudget"];
             expires_at?: components["schemas"]["EndTime"];
         };
+        /** @description The members to change; those left out stay as they are. */
         ApiKeyChange: {
             name?: components["schemas"]["DisplayName"];
             scopes?: components["schemas"]["GivenScopes"];
@@ -2642,18 +2777,23 @@ export interface components {
          * @default 60
          */
         OverlapMinutes: number;
+        /** @description Which key the page of a session needs. */
         SessionKeyRequest: {
             mode: components["schemas"]["Mode"];
         };
+        /** @description How the new secret replaces the old one. */
         KeyRotation: {
             /** @default 60 */
             overlap_minutes: components["schemas"]["OverlapMinutes"];
         };
+        /** @description The key of the request, with its limits and what is left of them. */
         OwnKey: {
+            /** @description The id of the key. */
             id: string;
             object: components["schemas"]["ApiKeyObject"];
             account_id: components["schemas"]["AccountId"];
             mode: components["schemas"]["Mode"];
+            /** @description What the key may do. */
             scopes: components["schemas"]["Scope"][];
             /** @description Ids of the only models that the key may call; null allows all models. */
             models: string[] | null;
@@ -2669,12 +2809,14 @@ export interface components {
                 budget: components["schemas"]["NullableBudgetState"];
             };
         };
+        /** @description The id of a program that uses the tool server, such as `cli_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
         ToolClientId: string;
         /** @enum {string} */
         ToolClientObject: "tool_client";
         /** @description The key, connection or client that was used. */
         UsedKey: {
             id: components["schemas"]["ApiKeyId"];
+            /** @description The name of the key, for people. */
             name: string;
             kind: components["schemas"]["ApiKeyKind"];
         };
@@ -2695,13 +2837,17 @@ export interface components {
             /** @description When the program called `last_tool`; null if it called none. */
             last_tool_at: string | null;
         };
+        /** @description A page of programs that use the tool server. */
         ToolClientList: {
             object: components["schemas"]["ListObject"];
+            /** @description The programs of the page, last seen first unless `order` is `asc`. */
             data: components["schemas"]["ToolClient"][];
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
+        /** @description The id of a group of equal refused attempts, such as `att_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
         RefusedAttemptId: string;
         /** @enum {string} */
         RefusedAttemptObject: "refused_attempt";
@@ -2725,7 +2871,9 @@ export interface components {
         AttemptHeader: "authorization" | "x-api-key";
         /** @description The program, from its `User-Agent` or its registration. */
         AttemptClient: {
+            /** @description The name that the program reports; the gateway does not verify it. */
             name: string;
+            /** @description The version that the program reports; null if it reports none. */
             version: string | null;
         };
         /** @description Refused attempts that are equal. */
@@ -2736,8 +2884,11 @@ export interface components {
             /** @description The message of the last attempt's error, without possible secrets. */
             message: string;
             face: components["schemas"]["AttemptFace"];
+            /** @description The request header with the refused key; null without a key. */
             header: components["schemas"]["AttemptHeader"] | null;
+            /** @description The program that made the attempts; null if it does not report itself. */
             client: components["schemas"]["AttemptClient"] | null;
+            /** @description The key that was used; null if it is not known. */
             key: components["schemas"]["UsedKey"] | null;
             /** @description The host of the redirect address; null if the attempt has none. */
             redirect_host: string | null;
@@ -2750,14 +2901,19 @@ export interface components {
             first_at: components["schemas"]["Time"];
             last_at: components["schemas"]["Time"];
         };
+        /** @description A page of refused attempts. */
         RefusedAttemptList: {
             object: components["schemas"]["ListObject"];
+            /** @description The attempts of the page, the latest first unless `order` is `asc`. */
             data: components["schemas"]["RefusedAttempt"][];
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
+        /** @description The id of a webhook, such as `whk_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
         WebhookId: string;
+        /** @description The id of an event, the same in each of its deliveries, such as `evt_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
         WebhookEventId: string;
         /** @enum {string} */
         WebhookObject: "webhook";
@@ -2774,6 +2930,7 @@ export interface components {
          * @enum {string}
          */
         WebhookTestType: "webhook.test";
+        /** @description What happened, or that the event is a test. */
         AnyWebhookType: components["schemas"]["WebhookEventType"] | components["schemas"]["WebhookTestType"];
         /**
          * @description The body of a request to a webhook. It names the object; the receiver retrieves it with a key
@@ -2783,6 +2940,7 @@ export interface components {
             type: components["schemas"]["AnyWebhookType"];
             /** @description When the event happened. */
             timestamp: components["schemas"]["Time"];
+            /** @description The object of the event. */
             data: {
                 /** @description The id of the job or response. */
                 id: string;
@@ -2792,12 +2950,14 @@ export interface components {
         WebhookUrl: string;
         /** @description The types of events that the webhook receives. */
         WebhookEventTypes: components["schemas"]["WebhookEventType"][];
+        /** @description The webhook to create. `mode` and the account cannot be changed later. */
         NewWebhook: {
             name: components["schemas"]["DisplayName"];
             url: components["schemas"]["WebhookUrl"];
             mode: components["schemas"]["Mode"];
             events: components["schemas"]["WebhookEventTypes"];
         };
+        /** @description The members to change; those left out stay as they are. */
         WebhookChange: {
             name?: components["schemas"]["DisplayName"];
             url?: components["schemas"]["WebhookUrl"];
@@ -2805,6 +2965,7 @@ export interface components {
             /** @description Whether events are delivered. */
             enabled?: boolean;
         };
+        /** @description An address of the account to which events are sent. */
         Webhook: {
             id: components["schemas"]["WebhookId"];
             object: components["schemas"]["WebhookObject"];
@@ -2826,13 +2987,17 @@ export interface components {
             created_by: string;
             created_at: components["schemas"]["Time"];
         };
+        /** @description A page of webhooks. */
         WebhookList: {
             object: components["schemas"]["ListObject"];
+            /** @description The webhooks of the page, newest first unless `order` is `asc`. */
             data: components["schemas"]["Webhook"][];
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
+        /** @description A new webhook, or one with a new secret. The secret cannot be read again. */
         CreatedWebhook: {
             id: components["schemas"]["WebhookId"];
             object: components["schemas"]["WebhookObject"];
@@ -2869,6 +3034,7 @@ export interface components {
             status: number | null;
             /** @description Why the attempt failed; null if it succeeded. */
             error: string | null;
+            /** @description Milliseconds until the receiver answered or the attempt failed. */
             duration_ms: number;
         };
         /** @description An event for one webhook. */
@@ -2887,14 +3053,19 @@ export interface components {
             /** @description The newest attempts, oldest first. */
             attempts: components["schemas"]["WebhookAttempt"][];
         };
+        /** @description A page of deliveries of a webhook. */
         WebhookDeliveryList: {
             object: components["schemas"]["ListObject"];
+            /** @description The deliveries of the page, newest first unless `order` is `asc`. */
             data: components["schemas"]["WebhookDelivery"][];
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
+        /** @description The id of a person, such as `usr_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
         PersonId: string;
+        /** @description The id of a session, such as `ses_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
         SessionId: string;
         /**
          * @description What a person may do in an account. `member`: call models and read usage. `admin`: also
@@ -2912,32 +3083,40 @@ export interface components {
          *     refused.
          */
         NewPassword: string;
-        /** Format: password */
+        /**
+         * Format: password
+         * @description The current password of the person.
+         */
         Password: string;
         /**
          * Format: password
          * @description The token of a one-time link.
          */
         OneTimeToken: string;
+        /** @description The first owner of the gateway, with the token of the set-up link. */
         SetUpRequest: {
             token: components["schemas"]["OneTimeToken"];
             email: components["schemas"]["Email"];
             name: components["schemas"]["PersonName"];
             password: components["schemas"]["NewPassword"];
         };
+        /** @description The person who signs in. */
         SignInRequest: {
             email: components["schemas"]["Email"];
             password: components["schemas"]["Password"];
         };
+        /** @description The members to change; those left out stay as they are. */
         UpdateMeRequest: {
             name?: components["schemas"]["PersonName"];
         };
+        /** @description The current password and the new one of the person who is signed in. */
         ChangePasswordRequest: {
             current_password: components["schemas"]["Password"];
             new_password: components["schemas"]["NewPassword"];
         };
         /** @enum {string} */
         SessionObject: "session";
+        /** @description A browser in which the person is signed in. */
         Session: {
             id: components["schemas"]["SessionId"];
             object: components["schemas"]["SessionObject"];
@@ -2953,9 +3132,12 @@ export interface components {
             /** @description Whether this is the session of the request. */
             current: boolean;
         };
+        /** @description A page of the sessions of the person. */
         SessionList: {
             object: components["schemas"]["ListObject"];
+            /** @description The sessions of the page, newest first unless `order` is `asc`. */
             data: components["schemas"]["Session"][];
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
@@ -2966,6 +3148,7 @@ export interface components {
          */
         Membership: {
             account_id: components["schemas"]["AccountId"];
+            /** @description The name of the account, for people. */
             account_name: string;
             role: components["schemas"]["Role"];
             acts_as: components["schemas"]["Role"];
@@ -2973,10 +3156,13 @@ export interface components {
         };
         /** @enum {string} */
         PersonObject: "person";
+        /** @description A person who can sign in. */
         Person: {
             id: components["schemas"]["PersonId"];
             object: components["schemas"]["PersonObject"];
+            /** @description The e-mail with which the person signs in. */
             email: string;
+            /** @description The name that the person chose. */
             name: string;
             created_at: components["schemas"]["Time"];
             /**
@@ -2997,6 +3183,7 @@ export interface components {
          * @enum {string}
          */
         SignUpState: "open" | "closed";
+        /** @description How people can enter the dashboard; readable without credentials. */
         Entrance: {
             object: components["schemas"]["EntranceObject"];
             sign_up: components["schemas"]["SignUpState"];
@@ -3015,6 +3202,7 @@ export interface components {
         };
         /** @enum {string} */
         SignedInObject: "signed_in";
+        /** @description The person who is signed in, and the session. */
         SignedIn: {
             object: components["schemas"]["SignedInObject"];
             /** @description The value for the header `x-csrf-token` of requests that change something. */
@@ -3022,6 +3210,7 @@ export interface components {
             session: components["schemas"]["Session"];
             person: components["schemas"]["Person"];
         };
+        /** @description The person to create, with an account of their own. */
         SignUpRequest: {
             email: components["schemas"]["Email"];
             name: components["schemas"]["PersonName"];
@@ -3029,17 +3218,21 @@ export interface components {
         };
         /** @enum {string} */
         MemberObject: "member";
+        /** @description A person who belongs to the account. */
         Member: {
             id: components["schemas"]["PersonId"];
             object: components["schemas"]["MemberObject"];
             account_id: components["schemas"]["AccountId"];
+            /** @description The e-mail with which the member signs in. */
             email: string;
+            /** @description The name that the member chose. */
             name: string;
             role: components["schemas"]["Role"];
             joined_at: components["schemas"]["Time"];
             /** @description Whether the caller may create a password link for this member (`createPasswordLink`). */
             may_get_password_link: boolean;
         };
+        /** @description The person who was removed, and the keys that they leave. */
         RemovedMember: {
             id: components["schemas"]["PersonId"];
             object: components["schemas"]["RemovedMemberObject"];
@@ -3051,27 +3244,35 @@ export interface components {
         };
         /** @enum {string} */
         RemovedMemberObject: "removed_member";
+        /** @description A page of the members of an account. */
         MemberList: {
             object: components["schemas"]["ListObject"];
+            /** @description The members of the page, last joined first unless `order` is `asc`. */
             data: components["schemas"]["Member"][];
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
+        /** @description The person to invite, and their role. */
         NewMember: {
             email: components["schemas"]["Email"];
             role: components["schemas"]["Role"];
         };
+        /** @description The new role of the member. */
         MemberChange: {
             role: components["schemas"]["Role"];
         };
+        /** @description The id of an invitation, which is not its token, such as `inv_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
         InvitationId: string;
         /** @enum {string} */
         InvitationObject: "invitation";
+        /** @description An open invitation to join an account. */
         Invitation: {
             id: components["schemas"]["InvitationId"];
             object: components["schemas"]["InvitationObject"];
             account_id: components["schemas"]["AccountId"];
+            /** @description The e-mail of the invited person; only this person can accept. */
             email: string;
             role: components["schemas"]["Role"];
             /** @description Id of the person or API key who invited. */
@@ -3080,17 +3281,22 @@ export interface components {
             /** @description When the invitation expires. */
             expires_at: components["schemas"]["Time"];
         };
+        /** @description A page of open invitations. */
         InvitationList: {
             object: components["schemas"]["ListObject"];
+            /** @description The invitations of the page, newest first unless `order` is `asc`. */
             data: components["schemas"]["Invitation"][];
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
+        /** @description A new invitation, with its token. The token cannot be read again. */
         CreatedInvitation: {
             id: components["schemas"]["InvitationId"];
             object: components["schemas"]["InvitationObject"];
             account_id: components["schemas"]["AccountId"];
+            /** @description The e-mail of the invited person; only this person can accept. */
             email: string;
             role: components["schemas"]["Role"];
             /** @description Id of the person or API key who invited. */
@@ -3105,9 +3311,11 @@ export interface components {
         };
         /** @enum {string} */
         PasswordLinkObject: "password_link";
+        /** @description A link with which a person sets a new password once. */
         CreatedPasswordLink: {
             object: components["schemas"]["PasswordLinkObject"];
             person_id: components["schemas"]["PersonId"];
+            /** @description The e-mail with which the person signs in. */
             email: string;
             /** @description When the link expires. */
             expires_at: components["schemas"]["Time"];
@@ -3116,24 +3324,30 @@ export interface components {
             /** @description Address of the dashboard page that sets the password. */
             link: string;
         };
+        /** @description The new password, with the token of the link. */
         ResetPasswordRequest: {
             token: components["schemas"]["OneTimeToken"];
             new_password: components["schemas"]["NewPassword"];
         };
+        /** @description The token of the invitation to describe. */
         DescribeInvitationRequest: {
             token: components["schemas"]["OneTimeToken"];
         };
         /** @enum {string} */
         InvitationOfferObject: "invitation_offer";
+        /** @description What an invitation offers, for the page that accepts it. */
         InvitationOffer: {
             object: components["schemas"]["InvitationOfferObject"];
+            /** @description The name of the account, for people. */
             account_name: string;
             /** @description Name of the person who invites; null if an API key or a command created the invitation. */
             invited_by: string | null;
+            /** @description The e-mail of the invited person. */
             email: string;
             role: components["schemas"]["Role"];
             expires_at: components["schemas"]["Time"];
         };
+        /** @description The token, and for a person without a session `password`, and a new person also `name`. */
         AcceptInvitationRequest: {
             token: components["schemas"]["OneTimeToken"];
             name?: components["schemas"]["PersonName"];
@@ -3161,6 +3375,7 @@ export interface components {
          * @enum {string}
          */
         UsageDimension: "hour" | "day" | "month" | "model" | "provider" | "key" | "member" | "face" | "modality" | "outcome";
+        /** @description The sums of the calls of a group or a range. */
         UsageSums: {
             /** @description Calls that reached a provider or were answered from the cache. */
             calls: number;
@@ -3233,7 +3448,10 @@ export interface components {
             outcome?: components["schemas"]["CallOutcome"];
             sums: components["schemas"]["UsageSums"];
         };
-        /** @enum {string} */
+        /**
+         * @description The form of an export: `csv`, `jsonl` (JSON Lines) or one `json` document.
+         * @enum {string}
+         */
         ExportFormat: "csv" | "jsonl" | "json";
         /** @enum {string} */
         UsageExportObject: "usage_export";
@@ -3244,7 +3462,9 @@ export interface components {
             mode: components["schemas"]["Mode"];
             from: components["schemas"]["Time"];
             to: components["schemas"]["Time"];
+            /** @description The dimensions of the groups, as requested. */
             group_by: components["schemas"]["UsageDimension"][];
+            /** @description The groups, one for each combination of the dimensions that has calls. */
             data: components["schemas"]["UsageGroup"][];
             /** @description Number of items in `data`. It is the last member, so a file that has it is complete. */
             rows: number;
@@ -3258,12 +3478,14 @@ export interface components {
             mode: components["schemas"]["Mode"];
             from: components["schemas"]["Time"];
             to: components["schemas"]["Time"];
+            /** @description The recorded calls of the range. */
             data: components["schemas"]["RequestRecord"][];
             /** @description Number of items in `data`. It is the last member, so a file that has it is complete. */
             rows: number;
         };
         /** @enum {string} */
         UsageReportObject: "usage_report";
+        /** @description A page of usage, summed by the dimensions of `group_by`. */
         UsageReport: {
             object: components["schemas"]["UsageReportObject"];
             account_id: components["schemas"]["AccountId"];
@@ -3272,10 +3494,13 @@ export interface components {
             from: components["schemas"]["Time"];
             /** @description End of the range (exclusive). */
             to: components["schemas"]["Time"];
+            /** @description The dimensions of the groups, as requested. */
             group_by: components["schemas"]["UsageDimension"][];
             /** @description The sums of the whole range. */
             total: components["schemas"]["UsageSums"];
+            /** @description The groups of the page, one for each combination of the dimensions that has calls. */
             data: components["schemas"]["UsageGroup"][];
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
@@ -3292,8 +3517,10 @@ export interface components {
          * @enum {string}
          */
         CostLineKind: "input_tokens" | "cached_input_tokens" | "cache_write_tokens" | "image_input_tokens" | "audio_input_tokens" | "output_tokens" | "image_output_tokens" | "audio_output_tokens" | "images" | "reference_images" | "web_searches" | "vendor_charge" | "other_attempts" | "held";
+        /** @description A line of the calculation of a cost. */
         CostLine: {
             what: components["schemas"]["CostLineKind"];
+            /** @description Number of units, such as tokens, images or searches. */
             units: number;
             /** @description Price of one unit, in the service tier and at the time of the call. */
             unit_price: components["schemas"]["ExactUsd"];
@@ -3305,6 +3532,7 @@ export interface components {
          * @enum {string}
          */
         QuotedOperation: "createImage" | "createImageEdit" | "createChatCompletion" | "createResponse" | "createMessage" | "createEmbedding";
+        /** @description The call whose price to quote. It is checked as the call itself, and not made. */
         PriceQuoteRequest: {
             operation: components["schemas"]["QuotedOperation"];
             /** @description The JSON body of the operation. */
@@ -3323,8 +3551,11 @@ export interface components {
          *     `amount` is rounded to whole nano-dollars: half up if `kind` is `exact`, else up.
          */
         RouteQuote: {
+            /** @description The id of the model that would answer. */
             model: string;
+            /** @description The id of the provider that would answer. */
             provider: string;
+            /** @description The name of the model at the provider. */
             upstream_model: string;
             kind: components["schemas"]["QuoteKind"];
             amount: components["schemas"]["NullableMoney"];
@@ -3340,6 +3571,7 @@ export interface components {
             /** @description The adjustments on this route. */
             warnings: components["schemas"]["Warning"][];
         };
+        /** @description What the call would cost on each route. */
         PriceQuote: {
             object: components["schemas"]["PriceQuoteObject"];
             operation: components["schemas"]["QuotedOperation"];
@@ -3352,10 +3584,13 @@ export interface components {
         };
         /** @description The properties that determine the price of an image. */
         PicturePaidFor: {
+            /** @description The size class of the price, such as `1K`; absent if the price has none. */
             size_class?: string;
+            /** @description The quality of the price; absent if the price has none. */
             quality?: string;
             /** @description Width and height in pixels, such as `1024x1024`. */
             size?: string;
+            /** @description Width times height; absent if the size is not known. */
             pixels?: number;
             /** @description Input images of all upstream calls. */
             reference_images?: number;
@@ -3364,6 +3599,7 @@ export interface components {
         RequestObject: "request";
         /** @description The `x-request-id` of the response. */
         CallId: string;
+        /** @description The amount; null if it is not known or there is none. */
         NullableMoney: components["schemas"]["Money"] | null;
         /**
          * @description The cost of the call and its calculation. The amounts of `lines` add up to `exact_usd`;
@@ -3399,6 +3635,7 @@ export interface components {
              */
             saved: components["schemas"]["NullableMoney"];
         };
+        /** @description What the call used, as the provider counted it. */
         RequestUsage: {
             /** @description All input tokens. */
             input_tokens: number;
@@ -3423,7 +3660,9 @@ export interface components {
         };
         /** @description One attempt on one route. */
         RequestAttempt: {
+            /** @description The id of the provider that was tried. */
             provider: string;
+            /** @description The name of the model at the provider. */
             upstream_model: string;
             /** @description `ok`, or the kind of failure (`FailureKind`). */
             outcome: string;
@@ -3434,6 +3673,7 @@ export interface components {
              *     older versions of the gateway.
              */
             start_ms: number | null;
+            /** @description Milliseconds that the attempt took. */
             duration_ms: number;
             /**
              * @description Cost of an attempt whose response was not delivered, from the units that the provider
@@ -3468,18 +3708,21 @@ export interface components {
             meaning: string | null;
             /** @description How to fix the error. */
             remedy: string | null;
+            /** @description Number of failed calls with this cause. */
             calls: number;
             /** @description When the last of the calls began. */
             last_at: components["schemas"]["Time"];
             /** @description Id of the last call, for `GET /api/requests/{id}`. */
             last_request_id: components["schemas"]["CallId"];
         };
+        /** @description The failed calls of a range by their cause. */
         RequestErrors: {
             object: components["schemas"]["RequestErrorsObject"];
             account_id: components["schemas"]["AccountId"];
             mode: components["schemas"]["Mode"];
             from: components["schemas"]["Time"];
             to: components["schemas"]["Time"];
+            /** @description The causes, most frequent first. */
             data: components["schemas"]["RequestErrorCause"][];
             /** @description Whether more causes exist than are listed. */
             has_more: boolean;
@@ -3497,10 +3740,12 @@ export interface components {
             error_code: string;
             /** @description How to fix the error. */
             remedy: string | null;
+            /** @description Number of refused calls with this key and cause. */
             calls: number;
             /** @description When the last call was refused. */
             last_at: components["schemas"]["Time"];
         };
+        /** @description The calls of a range that were refused before a provider was tried. */
         Refusals: {
             object: components["schemas"]["RefusalsObject"];
             account_id: components["schemas"]["AccountId"];
@@ -3509,6 +3754,7 @@ export interface components {
             to: components["schemas"]["Time"];
             /** @description Number of refused calls of the account. Calls with an unknown key are not included. */
             calls: number;
+            /** @description The refusals by key and cause, most frequent first. */
             data: components["schemas"]["Refusal"][];
             /** @description Whether more keys and causes exist than are listed. */
             has_more: boolean;
@@ -3520,7 +3766,9 @@ export interface components {
             /** @description When the call began. */
             at: components["schemas"]["Time"];
             account_id: components["schemas"]["AccountId"];
+            /** @description The id of the API key of the call. */
             key_id: string;
+            /** @description The current name of the key; null if the key is not known any more. */
             key_name: string | null;
             mode: components["schemas"]["Mode"];
             face: components["schemas"]["Face"];
@@ -3545,6 +3793,7 @@ export interface components {
             cache: components["schemas"]["CacheOutcome"];
             usage: components["schemas"]["RequestUsage"];
             cost: components["schemas"]["RequestCost"];
+            /** @description The attempts in order; empty for a response from the cache. */
             attempts: components["schemas"]["RequestAttempt"][];
             /**
              * @description Parameters that were changed or dropped, at most 21. Values that may contain part of a
@@ -3555,9 +3804,12 @@ export interface components {
             /** @description Duration of the call in milliseconds. */
             duration_ms: number;
         };
+        /** @description A page of recorded calls. */
         RequestRecordList: {
             object: components["schemas"]["ListObject"];
+            /** @description The calls of the page, newest first unless `order` is `asc`. */
             data: components["schemas"]["RequestRecord"][];
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
@@ -3567,6 +3819,7 @@ export interface components {
          *     embeddings API for an embedding model, of chat completions for others. Members of `image_config` are written as `image_config.seed`.
          */
         ModelParameter: {
+            /** @description The name of the parameter in a request. */
             name: string;
             /**
              * @description The type of the values; absent if they have several.
@@ -3577,7 +3830,9 @@ export interface components {
             values?: string[];
             /** @description Values to offer; others are allowed. */
             examples?: string[];
+            /** @description The smallest number that the parameter takes; absent without a bound. */
             minimum?: number;
+            /** @description The largest number that the parameter takes; absent without a bound. */
             maximum?: number;
         };
         /**
@@ -3594,7 +3849,9 @@ export interface components {
         Measured: {
             from: components["schemas"]["Time"];
             to: components["schemas"]["Time"];
+            /** @description Number of calls that are included. */
             calls: number;
+            /** @description Whether every call of the range is included. */
             is_whole: boolean;
         };
         /** @description Null if nothing was measured; failures and times are then unknown. */
@@ -3606,18 +3863,27 @@ export interface components {
         AttemptMeasures: {
             /** @description Number of successful and failed attempts. */
             attempts: number;
+            /** @description Number of failed attempts. */
             failures: number;
             /** @description Failed attempts as a fraction of the attempts, from 0 to 1; null without attempts. */
             error_rate: number | null;
             /** @description Median duration of successful attempts; null if there are none. */
             median_ms: number | null;
+            /**
+             * @description Duration in milliseconds that 95 % of successful attempts stay within; null if there are
+             *     none.
+             */
             percentile_95_ms: number | null;
         };
+        /** @description A provider of the model, and how it has worked lately. */
         CatalogRoute: {
+            /** @description The id of the provider. */
             provider: string;
+            /** @description The name of the provider, for people. */
             provider_name: string;
             /** @description The name of the model at the provider. */
             upstream_model: string;
+            /** @description Whether the provider has a key, so that live keys can use the route. */
             is_configured: boolean;
             /** @description The state in the process that answers; each process has its own. */
             circuit: components["schemas"]["CircuitState"];
@@ -3628,6 +3894,7 @@ export interface components {
             circuit_until: string | null;
             health: components["schemas"]["AttemptMeasures"];
         };
+        /** @description A model with its parameters and its routes. */
         CatalogEntry: {
             /** @description The model as in `/v1/models`. */
             model: components["schemas"]["Model"];
@@ -3638,43 +3905,59 @@ export interface components {
              *     its routes is configured.
              */
             is_usable: boolean;
+            /** @description The parameters that the model takes. */
             parameters: components["schemas"]["ModelParameter"][];
             /** @description The routes in the order of attempts while all are healthy. */
             routes: components["schemas"]["CatalogRoute"][];
         };
+        /** @description The models that the caller may use, with their routes. */
         CatalogList: {
             object: components["schemas"]["ListObject"];
             measured: components["schemas"]["NullableMeasured"];
+            /** @description The models, also deactivated ones. */
             data: components["schemas"]["CatalogEntry"][];
         };
         /** @enum {string} */
         ProviderObject: "provider";
+        /** @description A model of the provider that is tried last, because it failed. */
         OpenCircuit: {
+            /** @description The name of the model at the provider. */
             upstream_model: string;
             circuit: components["schemas"]["CircuitState"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the route is tried again; null while a call tries it.
+             */
             until: string | null;
         };
+        /** @description How often attempts failed in one way. */
         FailureCount: {
             /** @description The kind of failure, as in the attempts of a request. */
             cause: string;
+            /** @description Number of attempts that failed so. */
             attempts: number;
         };
+        /** @description The latest failed attempt at the provider. */
         LastFailure: {
             at: components["schemas"]["Time"];
+            /** @description The kind of failure, as in the attempts of a request. */
             cause: string;
             /** @description HTTP status of the provider, if it responded. */
             status: number | null;
+            /** @description The name of the model at the provider. */
             upstream_model: string;
         };
+        /** @description The latest failed attempt; null if none failed. */
         NullableLastFailure: components["schemas"]["LastFailure"] | null;
         /** @description YAML; empty for no stored settings. */
         StoredSettingsText: string;
+        /** @description The settings to store. */
         NewStoredSettings: {
             content: components["schemas"]["StoredSettingsText"];
         };
         /** @enum {string} */
         StoredSettingsObject: "stored_settings";
+        /** @description The settings that operators stored, beside gateway.yaml and the environment. */
         StoredSettings: {
             object: components["schemas"]["StoredSettingsObject"];
             /** @description YAML, as it was stored. */
@@ -3687,21 +3970,26 @@ export interface components {
             /** @description The person or API key that stored them; null if nobody did. */
             updated_by: string | null;
         };
+        /** @description The id of a provider, such as `openai`, or of an endpoint of gateway.yaml. */
         ProviderId: string;
+        /** @description The id of a stored key of a provider. It is not the secret. */
         ProviderKeyId: string;
         /** @description An API key of a provider. */
         ProviderSecret: string;
+        /** @description The key to store, encrypted. */
         NewProviderKey: {
             key: components["schemas"]["ProviderSecret"];
             /** @description A stored key that the new key replaces. */
             replaces?: components["schemas"]["ProviderKeyId"];
         };
+        /** @description The key to try: a new one in `key`, or a stored one in `id`. */
         ProviderKeyTrial: {
             key?: components["schemas"]["ProviderSecret"];
             id?: components["schemas"]["ProviderKeyId"];
         };
         /** @enum {string} */
         ProviderKeyObject: "provider_key";
+        /** @description A stored key of a provider, without its secret. */
         ProviderKey: {
             id: components["schemas"]["ProviderKeyId"];
             object: components["schemas"]["ProviderKeyObject"];
@@ -3719,6 +4007,7 @@ export interface components {
         };
         /** @enum {string} */
         ProviderKeyTestObject: "provider_key_test";
+        /** @description What the provider answered to a trial of a key. */
         ProviderKeyTest: {
             object: components["schemas"]["ProviderKeyTestObject"];
             /** @description Whether the provider answered with its list of models. */
@@ -3734,11 +4023,16 @@ export interface components {
          * @enum {string}
          */
         ProviderKeySource: "environment" | "store";
+        /** @description Where the keys in use come from; null without keys. */
         NullableProviderKeySource: components["schemas"]["ProviderKeySource"] | null;
+        /** @description A provider: its configuration, and how it has worked lately. */
         ProviderReport: {
+            /** @description The id of the provider, as in `x-gateway-provider`. */
             id: string;
             object: components["schemas"]["ProviderObject"];
+            /** @description The name of the provider, for people. */
             name: string;
+            /** @description Whether the provider has a key, so that live keys can use it. */
             is_configured: boolean;
             /** @description Where its keys come from; null without keys. */
             key_source: components["schemas"]["NullableProviderKeySource"];
@@ -3772,13 +4066,16 @@ export interface components {
             /** @description The last failure in the measured time range. */
             last_failure: components["schemas"]["NullableLastFailure"];
         };
+        /** @description The providers of the gateway. */
         ProviderList: {
             object: components["schemas"]["ListObject"];
             measured: components["schemas"]["NullableMeasured"];
+            /** @description The providers, also those that are not configured. */
             data: components["schemas"]["ProviderReport"][];
         };
         /** @enum {string} */
         ReloadObject: "reload";
+        /** @description What a reload of the settings changed. */
         Reload: {
             object: components["schemas"]["ReloadObject"];
             applied_at: components["schemas"]["Time"];
@@ -3789,13 +4086,28 @@ export interface components {
             /** @description Probable mistakes in the settings. */
             notices: string[];
         };
-        /** @enum {string} */
+        /**
+         * @description The quality of an image. A value that the model does not have is refused; a model without
+         *     qualities ignores it with a warning.
+         * @enum {string}
+         */
         ImageQuality: "auto" | "low" | "medium" | "high" | "xhigh" | "max" | "standard" | "hd";
-        /** @enum {string} */
+        /**
+         * @description The quality of an edited image. A value that the model does not have is refused; a model
+         *     without qualities ignores it with a warning.
+         * @enum {string}
+         */
         ImageEditQuality: "low" | "medium" | "high" | "auto";
-        /** @enum {string} */
+        /**
+         * @description Width and height of an edited image in pixels; `auto` leaves them to the model.
+         * @enum {string}
+         */
         ImageEditSize: "auto" | "1024x1024" | "1536x1024" | "1024x1536";
-        /** @enum {string} */
+        /**
+         * @description `vivid` or `natural`, for models that have styles. Others ignore it, `natural` with a
+         *     warning.
+         * @enum {string}
+         */
         ImageStyle: "vivid" | "natural";
         /**
          * @description Images are returned only as base64.
@@ -3803,9 +4115,17 @@ export interface components {
          * @enum {string}
          */
         ImageResponseFormat: "b64_json";
-        /** @enum {string} */
+        /**
+         * @description Whether the background of the image is transparent; `auto` leaves it to the model.
+         *     `transparent` is refused for JPEG and for models without it.
+         * @enum {string}
+         */
         ImageBackground: "transparent" | "opaque" | "auto";
-        /** @enum {string} */
+        /**
+         * @description How closely an edit keeps to its input images. Models without the setting ignore it with a
+         *     warning.
+         * @enum {string}
+         */
         ImageInputFidelity: "high" | "low";
         /**
          * @description `svg` is a vector picture. Only models that make vector pictures have it: it is never made from
@@ -3813,7 +4133,10 @@ export interface components {
          * @enum {string}
          */
         ImageFormat: "png" | "jpeg" | "webp" | "svg";
-        /** @enum {string} */
+        /**
+         * @description The file format. The gateway converts an image that the vendor makes in another.
+         * @enum {string}
+         */
         ImagePixelFormat: "png" | "jpeg" | "webp";
         /**
          * @description How strictly the provider filters content. `low` works only with models that support it.
@@ -3874,7 +4197,15 @@ export interface components {
          * @example 1024x1024
          */
         ImageClassOrPixels: string;
+        /**
+         * @description Makes an image repeatable, and increases by one for each further image. Models without seeds
+         *     ignore it with a warning.
+         */
         ImageSeed: number;
+        /**
+         * @description Which images to create. A member that the model does not take is adjusted with a warning, or
+         *     refused.
+         */
         CreateImageRequest: {
             /** @description A text description of the image. */
             prompt: string;
@@ -3889,18 +4220,33 @@ export interface components {
              * @default 1
              */
             n: components["schemas"]["ImageCount"];
+            /**
+             * @description Width and height in pixels; null or `auto` for the size of the model. The gateway scales
+             *     and crops to a size that the model does not make.
+             */
             size?: components["schemas"]["ImageSize"] | null;
             /** @description The supported values depend on the model. */
             quality?: components["schemas"]["ImageQuality"] | null;
             /** @default b64_json */
             response_format: components["schemas"]["ImageResponseFormat"];
+            /** @description The style of the image; null for that of the model. */
             style?: components["schemas"]["ImageStyle"] | null;
+            /** @description Whether the background is transparent; null for `auto`. */
             background?: components["schemas"]["ImageBackground"] | null;
             /** @description The file format. The default depends on the model. */
             output_format?: components["schemas"]["ImageFormat"] | null;
+            /**
+             * @description Quality of a JPEG or WebP, from 0 to 100; ignored with a warning for other formats. Null
+             *     for that of the model.
+             */
             output_compression?: components["schemas"]["ImageCompression"] | null;
+            /**
+             * @description An identifier of your end user; null for none. Models that take none ignore it with a
+             *     warning.
+             */
             user?: components["schemas"]["EndUser"] | null;
             moderation?: components["schemas"]["ImageModeration"];
+            /** @description The effort that the model spends on planning the picture; null for its default. */
             complexity?: components["schemas"]["ImageComplexity"] | null;
             safety_identifier?: components["schemas"]["SafetyIdentifier"];
             stream?: components["schemas"]["ImageStream"];
@@ -3915,6 +4261,7 @@ export interface components {
          */
         ImagePartials: number;
         /**
+         * @description An input image by its address or as data.
          * @example {
          *       "image_url": "https://example.com/boat.png"
          *     }
@@ -3926,6 +4273,10 @@ export interface components {
              */
             image_url: string;
         };
+        /**
+         * @description Which images to edit, and how. A member that the model does not take is adjusted with a
+         *     warning, or refused.
+         */
         CreateImageEditRequest: {
             /**
              * @description The input images, each at most 50 MB, and 64 MiB together.
@@ -3944,21 +4295,35 @@ export interface components {
              */
             model: components["schemas"]["ImageModelId"];
             models?: components["schemas"]["FallbackModels"];
+            /** @description Whether the background is transparent; null for `auto`. */
             background?: components["schemas"]["ImageBackground"] | null;
+            /** @description How closely the edit keeps to its input images; null for the default of the model. */
             input_fidelity?: components["schemas"]["ImageInputFidelity"] | null;
             /**
              * @description Number of edited images to create.
              * @default 1
              */
             n: components["schemas"]["ImageCount"];
+            /** @description The file format. The default, also for null, depends on the model. */
             output_format?: components["schemas"]["ImageFormat"] | null;
+            /**
+             * @description Quality of a JPEG or WebP, from 0 to 100; ignored with a warning for other formats. Null
+             *     for that of the model.
+             */
             output_compression?: components["schemas"]["ImageCompression"] | null;
+            /** @description The supported values depend on the model; null for its default. */
             quality?: components["schemas"]["ImageEditQuality"] | null;
+            /** @description Width and height in pixels; null or `auto` for the size of the model. */
             size?: components["schemas"]["ImageEditSize"] | null;
             /** @default b64_json */
             response_format: components["schemas"]["ImageResponseFormat"];
+            /**
+             * @description An identifier of your end user; null for none. Models that take none ignore it with a
+             *     warning.
+             */
             user?: components["schemas"]["EndUser"] | null;
             moderation?: components["schemas"]["ImageModeration"];
+            /** @description The effort that the model spends on planning the picture; null for its default. */
             complexity?: components["schemas"]["ImageComplexity"] | null;
             safety_identifier?: components["schemas"]["SafetyIdentifier"];
             stream?: components["schemas"]["ImageStream"];
@@ -3966,6 +4331,7 @@ export interface components {
         };
         /** @description One to sixteen files. */
         ImageFiles: string | string[];
+        /** @description One model to try if `model` fails, or several in order. */
         FallbackModelFields: components["schemas"]["ModelName"] | components["schemas"]["FallbackModels"];
         /**
          * @description The edit request as a form with files, as the official OpenAI clients send it. `image` or
@@ -3975,6 +4341,7 @@ export interface components {
             image?: components["schemas"]["ImageFiles"];
             /** @description Another name for `image`, which OpenAI's clients use for several files. */
             "image[]"?: components["schemas"]["ImageFiles"];
+            /** @description A text description of the edit. */
             prompt: string;
             /** @default auto */
             model: components["schemas"]["ImageModelId"];
@@ -3997,19 +4364,27 @@ export interface components {
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
         };
+        /** @description One image of the response. */
         ImageItem: {
             /** @description The image as base64. */
             b64_json: string;
+            /** @description The prompt as the vendor rewrote it; absent if the vendor reports none. */
             revised_prompt?: string;
         };
+        /** @description The input tokens by what they stand for. */
         ImageTokenDetails: {
+            /** @description Tokens of the prompt. */
             text_tokens: number;
+            /** @description Tokens of the input images. */
             image_tokens: number;
         };
         /** @description Token counts as the vendor reported them; 0 for models with a price per image. */
         ImageUsage: {
+            /** @description Tokens of the prompt and the input images. */
             input_tokens: number;
+            /** @description Tokens of the images that were made. */
             output_tokens: number;
+            /** @description The sum of input and output tokens. */
             total_tokens: number;
             input_tokens_details: components["schemas"]["ImageTokenDetails"];
             /** @description US dollars; null if the price is not known. */
@@ -4021,14 +4396,17 @@ export interface components {
         ImagesResponse: {
             /** @description Unix time in seconds. */
             created: number;
+            /** @description The images, as many as were requested. */
             data: components["schemas"]["ImageItem"][];
             background?: components["schemas"]["ImageBackground"];
             /** @description Absent if the images differ. */
             output_format?: components["schemas"]["ImageFormat"];
             /** @description WIDTHxHEIGHT. Absent if the images differ. */
             size?: string;
+            /** @description The quality that the vendor reports; absent if it reports none. */
             quality?: string;
             usage: components["schemas"]["ImageUsage"];
+            /** @description Parameters that were changed or left out; absent if there are none. */
             warnings?: components["schemas"]["Warning"][];
         };
         /**
@@ -4049,6 +4427,7 @@ export interface components {
             id: string;
             object: components["schemas"]["ImageJobObject"];
             status: components["schemas"]["ImageJobStatus"];
+            /** @description When the request arrived. */
             created_at: number;
             /** @description When the job ended; null before. */
             completed_at: number | null;
@@ -4070,51 +4449,73 @@ export interface components {
             /** @description The images of a completed job; null in lists. */
             result: components["schemas"]["ImageJobResult"] | null;
         };
+        /** @description Options as the request had them; a member is absent or null if the request left it out. */
         ImageJobSettings: {
+            /** @description Number of images. */
             n?: number | null;
+            /** @description Width and height in pixels, or `auto`. */
             size?: string | null;
+            /** @description The quality of the images. */
             quality?: string | null;
+            /** @description Whether the background is transparent. */
             background?: string | null;
+            /** @description The file format. */
             output_format?: string | null;
+            /** @description Quality of a JPEG or WebP, from 0 to 100. */
             output_compression?: number | null;
+            /** @description How strictly the provider filters content. */
             moderation?: string | null;
+            /** @description How closely an edit keeps to its input images. */
             input_fidelity?: string | null;
+            /** @description Partial images of each image, in the events of the job. */
             partial_images?: number | null;
         };
         /** @description The `ImagesResponse` of the request, with links to the images. */
         ImageJobResult: {
             /** @description Unix time in seconds. */
             created: number;
+            /** @description The images, as many as were requested. */
             data: components["schemas"]["ImageJobItem"][];
             background?: components["schemas"]["ImageBackground"];
             /** @description Absent if the images differ. */
             output_format?: components["schemas"]["ImageFormat"];
             /** @description WIDTHxHEIGHT. Absent if the images differ. */
             size?: string;
+            /** @description The quality that the vendor reports; absent if it reports none. */
             quality?: string;
             usage: components["schemas"]["ImageUsage"];
+            /** @description Parameters that were changed or left out; absent if there are none. */
             warnings?: components["schemas"]["Warning"][];
         };
+        /** @description A stored image of a job. */
         ImageJobItem: {
             /** @description A signed link to the image, which needs no key and is valid for an hour. */
             url: string;
             /** @description The image as base64, if it was requested. */
             b64_json?: string;
+            /** @description The prompt as the vendor rewrote it; absent if the vendor reports none. */
             revised_prompt?: string;
             output_format: components["schemas"]["ImageFormat"];
             /** @description The size of the file. */
             bytes: number;
         };
+        /** @description A page of the jobs of the account. */
         ImageJobList: {
             object: components["schemas"]["ListObject"];
+            /** @description The jobs of the page, newest first, without their images. */
             data: components["schemas"]["ImageJob"][];
+            /** @description The id of the first item of `data`; null for an empty page. */
             first_id: string | null;
+            /** @description The id of the last item of `data`; null for an empty page. */
             last_id: string | null;
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
             /** @description Why the gateway refuses new jobs of the account; null if it accepts them. */
             unavailable?: string | null;
         };
+        /** @description A job that was deleted with its images. */
         DeletedImageJob: {
+            /** @description The id of the deleted job. */
             id: string;
             object: components["schemas"]["ImageJobObject"];
             /** @enum {boolean} */
@@ -4123,7 +4524,8 @@ export interface components {
         /** @description An image that is not finished. It may have another size and format than the finished image. */
         ImagePartialEvent: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description `image_generation.partial_image` of a generation, `image_edit.partial_image` of an edit.
+             *      (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "image_generation.partial_image" | "image_edit.partial_image";
@@ -4146,7 +4548,8 @@ export interface components {
         /** @description A finished image, the same as in a response without `stream`. */
         ImageCompletedEvent: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description `image_generation.completed` of a generation, `image_edit.completed` of an edit.
+             *      (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "image_generation.completed" | "image_edit.completed";
@@ -4163,6 +4566,7 @@ export interface components {
             background: components["schemas"]["ImageBackground"];
             /** @description The format of this image. */
             output_format: components["schemas"]["ImageFormat"];
+            /** @description The prompt as the vendor rewrote it; absent if the vendor reports none. */
             revised_prompt?: string;
             usage: components["schemas"]["ImageEventUsage"];
             /** @description Only in the last event. */
@@ -4174,8 +4578,11 @@ export interface components {
          *     images the token counts are zero, and there is no cost.
          */
         ImageEventUsage: {
+            /** @description Tokens of the prompt and the input images. */
             input_tokens: number;
+            /** @description Tokens of the images that were made. */
             output_tokens: number;
+            /** @description The sum of input and output tokens. */
             total_tokens: number;
             input_tokens_details: components["schemas"]["ImageTokenDetails"];
             /** @description US dollars; null if the price is not known. */
@@ -4211,6 +4618,7 @@ export interface components {
         /** @description Options of Alibaba's image models. */
         ImageConfigAlibaba: {
             image_size?: components["schemas"]["ImagePixels"];
+            /** @description Number of images. Takes precedence over `n` of the request. */
             n?: number;
             seed?: components["schemas"]["ImageSeed"];
             output_format?: components["schemas"]["ImagePixelFormat"];
@@ -4255,9 +4663,15 @@ export interface components {
         /** @description Options of xAI's image models. */
         ImageConfigXai: {
             aspect_ratio?: components["schemas"]["ImageAspectRatio"];
-            /** @enum {string} */
+            /**
+             * @description The size class of the image, beside an aspect ratio.
+             * @enum {string}
+             */
             image_size?: "1K" | "2K";
-            /** @enum {string} */
+            /**
+             * @description The quality of the image; `auto` leaves it to the model.
+             * @enum {string}
+             */
             quality?: "auto" | "low" | "medium";
             n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImagePixelFormat"];
@@ -4266,7 +4680,10 @@ export interface components {
         ImageConfigIdeogram: {
             aspect_ratio?: components["schemas"]["ImageAspectRatio"];
             image_size?: components["schemas"]["ImageClassOrPixels"];
-            /** @enum {string} */
+            /**
+             * @description The quality of the image; a higher one takes longer and costs more.
+             * @enum {string}
+             */
             quality?: "very_low" | "low" | "medium" | "high";
             background?: components["schemas"]["ImageBackground"];
             n?: components["schemas"]["ChatImageCount"];
@@ -4290,12 +4707,14 @@ export interface components {
             output_format?: components["schemas"]["ImageFormat"];
             output_compression?: components["schemas"]["ImageCompression"];
         };
+        /** @description A color, with its share of the picture. */
         RecraftColor: {
             /** @description Red, green and blue. */
             rgb: number[];
             /** @description The share of the color. All weights together are at most 1. */
             weight?: number;
         };
+        /** @description How the picture looks. */
         RecraftControls: {
             /** @description Preferred colors. */
             colors?: components["schemas"]["RecraftColor"][];
@@ -4307,6 +4726,7 @@ export interface components {
         };
         /** @description A word and its place in the picture. */
         RecraftText: {
+            /** @description The word to draw. */
             text: string;
             /** @description The corners of the word, each with its distance from the left and the top; 1 is the whole side. */
             bbox: number[][];
@@ -4320,6 +4740,7 @@ export interface components {
             output_format?: components["schemas"]["ImageFormat"];
             /** @description The name of one of Recraft's styles. */
             style?: string;
+            /** @description The name of a variant of `style`. */
             substyle?: string;
             /** @description The id of a style of your account at Recraft, in place of `style`. */
             style_id?: string;
@@ -4339,6 +4760,7 @@ export interface components {
         /** @description Options of the endpoints of fal that make images. */
         ImageConfigFal: {
             aspect_ratio?: components["schemas"]["ImageAspectRatio"];
+            /** @description A size class, or pixels as WIDTHxHEIGHT. */
             image_size?: ("0.5K" | "1K" | "2K" | "4K") | components["schemas"]["ImagePixels"];
             n?: components["schemas"]["ChatImageCount"];
             seed?: components["schemas"]["ImageSeed"];
@@ -4360,18 +4782,24 @@ export interface components {
         CacheControl: {
             /** @enum {string} */
             type: "ephemeral";
-            /** @enum {string} */
+            /**
+             * @description How long the provider keeps it: five minutes, which is the default, or an hour.
+             * @enum {string}
+             */
             ttl?: "5m" | "1h";
         };
+        /** @description A text. */
         TextPart: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "text";
+            /** @description The text of the part. */
             text: string;
             cache_control?: components["schemas"]["CacheControl"];
         };
+        /** @description An image, for models that read images and for image models. */
         ImagePart: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4379,6 +4807,7 @@ export interface components {
              */
             type: "image_url";
             /**
+             * @description The image and how closely to look at it.
              * @example {
              *       "url": "https://example.com/boat.png"
              *     }
@@ -4386,7 +4815,11 @@ export interface components {
             image_url: {
                 /** @description An https address or a base64 data URL. */
                 url: string;
-                /** @enum {string} */
+                /**
+                 * @description How closely the model looks at the image; vendors without the setting ignore it with
+                 *     a warning.
+                 * @enum {string}
+                 */
                 detail?: "auto" | "low" | "high";
             };
             cache_control?: components["schemas"]["CacheControl"];
@@ -4398,6 +4831,7 @@ export interface components {
              * @enum {string}
              */
             type: "input_audio";
+            /** @description The recording and its format. */
             input_audio: {
                 /** @description The recording as base64. */
                 data: string;
@@ -4412,11 +4846,13 @@ export interface components {
              * @enum {string}
              */
             type: "file";
+            /** @description The document, as data or by its id at OpenAI. */
             file: {
                 /** @description A base64 data URL, such as `data:application/pdf;base64,…`. */
                 file_data?: string;
                 /** @description The id of a file uploaded to OpenAI. Works only with OpenAI. */
                 file_id?: string;
+                /** @description The name of the file, which the model may read. */
                 filename?: string;
             };
             cache_control?: components["schemas"]["CacheControl"];
@@ -4428,16 +4864,20 @@ export interface components {
              * @enum {string}
              */
             type: "refusal";
+            /** @description The model's words. */
             refusal: string;
         };
         /**
+         * @description A part of the content of a message.
          * @example {
          *       "type": "text",
          *       "text": "Hello."
          *     }
          */
         ContentPart: components["schemas"]["TextPart"] | components["schemas"]["ImagePart"] | components["schemas"]["AudioPart"] | components["schemas"]["FilePart"] | components["schemas"]["RefusalPart"];
+        /** @description A text, or parts in order. What a role may contain depends on the model. */
         MessageContent: string | components["schemas"]["ContentPart"][];
+        /** @description A call of a function. */
         FunctionCall: {
             name: components["schemas"]["PlainName"];
             /**
@@ -4446,7 +4886,9 @@ export interface components {
              */
             arguments: string;
         };
+        /** @description A call of a function that the client runs. */
         FunctionToolCall: {
+            /** @description Identifies the call; the message with its result has it as `tool_call_id`. */
             id: string;
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4456,13 +4898,16 @@ export interface components {
             function: components["schemas"]["FunctionCall"];
             extra_content?: components["schemas"]["ToolCallExtraContent"];
         };
+        /** @description A call of a tool that takes free text. */
         CustomToolCall: {
+            /** @description Identifies the call; the message with its result has it as `tool_call_id`. */
             id: string;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "custom";
+            /** @description The tool and its input. */
             custom: {
                 name: components["schemas"]["PlainName"];
                 /** @description The text input, as generated by the model. */
@@ -4477,16 +4922,20 @@ export interface components {
         ToolCallExtraContent: {
             [key: string]: unknown;
         };
+        /** @description A call of a tool by the model, which the client answers with a message of the role `tool`. */
         ToolCall: components["schemas"]["FunctionToolCall"] | components["schemas"]["CustomToolCall"];
+        /** @description An instruction of the developer. */
         InstructionMessage: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description `developer`, or `system`, its older name. Each becomes what the vendor takes.
+             *      (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             role: "system" | "developer";
             content: components["schemas"]["MessageContent"];
             name?: components["schemas"]["PlainName"];
         };
+        /** @description A message of the user. */
         UserMessage: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4496,18 +4945,26 @@ export interface components {
             content: components["schemas"]["MessageContent"];
             name?: components["schemas"]["PlainName"];
         };
+        /** @description An earlier answer of a model. Send back what the response had. */
         AssistantMessage: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             role: "assistant";
+            /** @description The text of the answer; null or absent beside tool calls. */
             content?: components["schemas"]["MessageContent"] | null;
             name?: components["schemas"]["PlainName"];
+            /** @description The reason that the model gave for not answering; null if it answered. */
             refusal?: string | null;
+            /** @description The reasoning of the model, for vendors that want it back; null for none. */
             reasoning_content?: string | null;
             /** @description Images that an image model made. Models with vision see them in the user's next message. */
             images?: components["schemas"]["ChatImage"][] | null;
+            /**
+             * @description The calls of tools; each needs a message of the role `tool` with its result. Null for
+             *     none.
+             */
             tool_calls?: components["schemas"]["ToolCall"][] | null;
             /**
              * @deprecated
@@ -4516,6 +4973,7 @@ export interface components {
              */
             function_call?: components["schemas"]["FunctionCall"] | null;
         };
+        /** @description The result of a tool call. */
         ToolMessage: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4523,6 +4981,7 @@ export interface components {
              */
             role: "tool";
             content: components["schemas"]["MessageContent"];
+            /** @description The `id` of the tool call that has this result. */
             tool_call_id: string;
         };
         /**
@@ -4537,9 +4996,11 @@ export interface components {
              */
             role: "function";
             name: components["schemas"]["PlainName"];
+            /** @description The result of the function; null for none. */
             content: string | null;
         };
         /**
+         * @description A message of the conversation; its `role` says who wrote it.
          * @example {
          *       "role": "user",
          *       "content": "Hello."
@@ -4548,15 +5009,22 @@ export interface components {
         ChatMessage: components["schemas"]["InstructionMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["ToolMessage"] | components["schemas"]["FunctionMessage"];
         /** @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces. */
         FunctionName: string;
+        /** @description A function that the model may call. */
         FunctionDefinition: {
             name: components["schemas"]["FunctionName"];
+            /** @description What the function does and when to call it, for the model. */
             description?: string;
             /** @description The parameters of the function as a JSON Schema. */
             parameters?: {
                 [key: string]: unknown;
             };
+            /**
+             * @description Whether the arguments must match `parameters` exactly. Vendors without this ignore it
+             *     with a warning; null for their default.
+             */
             strict?: boolean | null;
         };
+        /** @description A function that the client runs. */
         FunctionTool: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4573,8 +5041,10 @@ export interface components {
              * @enum {string}
              */
             type: "custom";
+            /** @description The tool and its input format. */
             custom: {
                 name: components["schemas"]["PlainName"];
+                /** @description What the tool does and when to call it, for the model. */
                 description?: string;
                 /** @description Free text, or a grammar as OpenAI defines it. */
                 format?: {
@@ -4582,46 +5052,64 @@ export interface components {
                 };
             };
         };
+        /** @description A tool that the model may call and the client runs. */
         Tool: components["schemas"]["FunctionTool"] | components["schemas"]["CustomTool"];
+        /** @description Makes the model call this function. */
         FunctionToolChoice: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "function";
+            /** @description The function to call. */
             function: {
                 name: components["schemas"]["PlainName"];
             };
         };
+        /** @description Makes the model call this custom tool. */
         CustomToolChoice: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "custom";
+            /** @description The tool to call. */
             custom: {
                 name: components["schemas"]["PlainName"];
             };
         };
+        /** @description A tool of the request by its name. */
         NamedTool: components["schemas"]["FunctionToolChoice"] | components["schemas"]["CustomToolChoice"];
+        /** @description Limits the model to some of the tools. Vendors without this get only these tools, with a warning. */
         AllowedToolChoice: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "allowed_tools";
+            /** @description The tools, and whether one must be called. */
             allowed_tools: {
-                /** @enum {string} */
+                /**
+                 * @description `auto`: the model decides whether to call one. `required`: it calls at least one.
+                 * @enum {string}
+                 */
                 mode: "auto" | "required";
                 /** @description The tools of the request that the model may call. */
                 tools: components["schemas"]["NamedTool"][];
             };
         };
+        /** @description A tool to call, or the tools to choose from. */
         ToolChoiceObject: components["schemas"]["FunctionToolChoice"] | components["schemas"]["CustomToolChoice"] | components["schemas"]["AllowedToolChoice"];
+        /**
+         * @description `none` forbids calls, `auto`, the default with tools, lets the model decide, `required`
+         *     makes it call a tool; an object names the tools.
+         */
         ToolChoice: ("none" | "auto" | "required") | components["schemas"]["ToolChoiceObject"];
+        /** @description Makes the model call this function. */
         FunctionChoice: {
             name: components["schemas"]["PlainName"];
         };
+        /** @description Plain text, the default. */
         TextFormat: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4629,6 +5117,7 @@ export interface components {
              */
             type: "text";
         };
+        /** @description Any JSON object. Tell the model in a message to write JSON. */
         JsonObjectFormat: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4636,31 +5125,42 @@ export interface components {
              */
             type: "json_object";
         };
+        /** @description An answer in JSON that matches a schema, as far as the vendor can enforce it. */
         JsonSchemaFormat: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "json_schema";
+            /** @description The schema, with its name. */
             json_schema: {
                 /** @description 1 to 64 letters, digits and `_`, `-`, without spaces. */
                 name: string;
+                /** @description What the format is for, for the model. */
                 description?: string;
+                /** @description The JSON Schema of the answer. */
                 schema?: {
                     [key: string]: unknown;
                 };
+                /** @description Whether the answer must match `schema` exactly; null for the default of the vendor. */
                 strict?: boolean | null;
             };
         };
         /**
+         * @description The form of the answer.
          * @example {
          *       "type": "json_object"
          *     }
          */
         ChatResponseFormat: components["schemas"]["TextFormat"] | components["schemas"]["JsonObjectFormat"] | components["schemas"]["JsonSchemaFormat"];
-        /** @enum {string} */
+        /**
+         * @description How much the model reasons. An effort that the model does not have becomes the nearest that
+         *     it has; a model that does not reason ignores it with a warning.
+         * @enum {string}
+         */
         ReasoningEffort: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
         /**
+         * @description Options of a stream.
          * @example {
          *       "include_usage": true
          *     }
@@ -4668,6 +5168,10 @@ export interface components {
         StreamOptions: {
             /** @description Adds a last chunk that carries `usage`. */
             include_usage?: boolean;
+            /**
+             * @description OpenAI's padding of chunks against the analysis of traffic. Vendors without it ignore
+             *     `true` with a warning.
+             */
             include_obfuscation?: boolean;
         };
         /**
@@ -4683,6 +5187,7 @@ export interface components {
             model: components["schemas"]["ModelName"];
             models?: components["schemas"]["FallbackModels"];
             /**
+             * @description The conversation so far, oldest first. With an image model its texts are the prompt.
              * @example [
              *       {
              *         "role": "user",
@@ -4692,16 +5197,48 @@ export interface components {
              */
             messages: components["schemas"]["ChatMessage"][];
             image_config?: components["schemas"]["ImageConfig"];
+            /**
+             * @description How much the answer varies, from 0 to 2; null for the default of the vendor. Models
+             *     without the setting ignore it with a warning.
+             */
             temperature?: number | null;
+            /**
+             * @description Samples only from the likeliest tokens that together have this probability; null for the
+             *     default of the vendor.
+             */
             top_p?: number | null;
+            /**
+             * @description Number of answers, each of which is charged; null for 1. With an image model the number
+             *     of images, at most 10. Vendors that give one answer refuse more.
+             */
             n?: number | null;
+            /** @description The older name of `max_completion_tokens`, which takes precedence. */
             max_tokens?: number | null;
+            /**
+             * @description Maximum number of tokens of the answer, including reasoning. Without it a budget
+             *     reserves the longest answer of the model.
+             */
             max_completion_tokens?: number | null;
+            /** @description Up to four texts before which the answer ends; null for none. */
             stop?: string | string[] | null;
+            /**
+             * @description Makes the answer, or with an image model the image, more repeatable; null for none.
+             *     Models without seeds ignore it with a warning.
+             */
             seed?: number | null;
+            /**
+             * @description Lowers the probability of tokens that have already occurred; a negative number raises
+             *     it. Null for 0.
+             */
             presence_penalty?: number | null;
+            /**
+             * @description Lowers the probability of tokens the more often they have occurred; a negative number
+             *     raises it. Null for 0.
+             */
             frequency_penalty?: number | null;
             /**
+             * @description Changes the probability of tokens, by the token's number: -100 forbids a token, 100
+             *     forces it. Null for none.
              * @example {
              *       "50256": -100
              *     }
@@ -4709,11 +5246,15 @@ export interface components {
             logit_bias?: {
                 [key: string]: number;
             } | null;
+            /** @description Whether choices have the log probabilities of their tokens; null for `false`. */
             logprobs?: boolean | null;
+            /** @description Number of the likeliest tokens to report at each place, with `logprobs`; null for none. */
             top_logprobs?: number | null;
             response_format?: components["schemas"]["ChatResponseFormat"];
+            /** @description Tools that the model may call. */
             tools?: components["schemas"]["Tool"][];
             tool_choice?: components["schemas"]["ToolChoice"];
+            /** @description Whether the model may call several tools at once. The default is that of the vendor. */
             parallel_tool_calls?: boolean;
             /** @description The types of output that the model should generate, such as `text` and `audio`. */
             modalities?: string[] | null;
@@ -4727,10 +5268,17 @@ export interface components {
              * @description Deprecated in favour of `tool_choice`.
              */
             function_call?: ("none" | "auto") | components["schemas"]["FunctionChoice"];
+            /** @description How much the model reasons; null for its default. */
             reasoning_effort?: components["schemas"]["ReasoningEffort"] | null;
+            /**
+             * @description Whether to send the answer as server-sent events, each a `ChatCompletionChunk`, with
+             *     `[DONE]` as the last; null for `false`.
+             */
             stream?: boolean | null;
+            /** @description Options of the stream; null for none. */
             stream_options?: components["schemas"]["StreamOptions"] | null;
             cache_control?: components["schemas"]["CacheControl"];
+            /** @description Lets the vendor of the model search the web; null for no search. */
             web_search_options?: components["schemas"]["WebSearchOptions"] | null;
             /** @description The voice and format of audio output, for models that generate audio. */
             audio?: {
@@ -4800,16 +5348,22 @@ export interface components {
              */
             external_web_access?: boolean;
         };
+        /** @description Names of domains, such as `example.com`. */
         WebSearchDomains: string[];
+        /** @description Where the user is, roughly. */
         WebSearchLocation: {
             /** @enum {string} */
             type?: "approximate";
+            /** @description The place. */
             approximate?: components["schemas"]["WebSearchPlace"];
         };
+        /** @description A place, as exactly as it is known. */
         WebSearchPlace: {
+            /** @description The name of the city; null if it is not known. */
             city?: string | null;
             /** @description Two letters (ISO 3166-1). */
             country?: string | null;
+            /** @description The name of the region or state; null if it is not known. */
             region?: string | null;
             /** @description A name of the IANA database, such as `Europe/Berlin`. */
             timezone?: string | null;
@@ -4818,38 +5372,53 @@ export interface components {
         WebCitation: {
             /** @enum {string} */
             type: "url_citation";
+            /** @description The source, and the part of the text. */
             url_citation: {
+                /** @description Where the part begins, counted as in a JavaScript string. */
                 start_index: number;
+                /** @description Where the part ends; the character at this place is not in it. */
                 end_index: number;
+                /** @description The address of the source. */
                 url: string;
+                /** @description The title of the source. */
                 title: string;
             };
         };
         /** @description A search of the web that the vendor made for the response. */
         WebSearch: {
+            /** @description Identifies the search in the response. */
             id: string;
+            /** @description What was searched for. */
             query: string;
             /** @description What was found, as far as the vendor says it. */
             sources: {
+                /** @description The address of the source. */
                 url: string;
+                /** @description The title of the source. */
                 title: string;
             }[];
             /** @description Why the search failed, in the words of the vendor. Such a search is not charged. */
             error?: string;
         };
+        /** @description An image that the model made. */
         ChatImage: {
             /** @enum {string} */
             type: "image_url";
+            /** @description The image as data. */
             image_url: {
                 /** @description A data URL with the media type of the image, such as `data:image/png;base64,…`. */
                 url: string;
             };
         };
+        /** @description The answer of the model. Send it back in `messages` to continue the conversation. */
         ChatAnswer: {
             /** @enum {string} */
             role: "assistant";
+            /** @description The text of the answer; null if there is none, for example beside tool calls. */
             content: string | null;
+            /** @description The reason that the model gave for not answering; null if it answered. */
             refusal?: string | null;
+            /** @description The reasoning of the model as text; absent or null if the vendor returns none. */
             reasoning_content?: string | null;
             /** @description The images of an image model. */
             images?: components["schemas"]["ChatImage"][];
@@ -4857,33 +5426,52 @@ export interface components {
             annotations?: components["schemas"]["WebCitation"][];
             /** @description The searches of the web for the response. */
             web_searches?: components["schemas"]["WebSearch"][];
+            /** @description The calls of tools that the client is to run; absent if there are none. */
             tool_calls?: components["schemas"]["ToolCall"][];
         };
+        /** @description One of `n` answers. */
         ChatChoice: {
+            /** @description The number of the answer, from 0. */
             index: number;
             message: components["schemas"]["ChatAnswer"];
             /** @description `stop`, `length`, `tool_calls` or `content_filter`. */
             finish_reason: string | null;
+            /** @description The log probabilities of the tokens in OpenAI's form; absent or null unless requested. */
             logprobs?: {
                 [key: string]: unknown;
             } | null;
         };
+        /** @description Parts of `prompt_tokens`. */
         PromptTokensDetails: {
+            /** @description Tokens that the provider read from its prompt cache. */
             cached_tokens?: number;
+            /** @description Tokens that the provider wrote to its prompt cache. */
             cache_write_tokens?: number;
+            /** @description Tokens of images. */
             image_tokens?: number;
+            /** @description Tokens of sound. */
             audio_tokens?: number;
         };
+        /** @description Parts of `completion_tokens`. */
         CompletionTokensDetails: {
+            /** @description Tokens that were used for reasoning. */
             reasoning_tokens?: number;
+            /** @description Tokens of images. */
             image_tokens?: number;
+            /** @description Tokens of sound. */
             audio_tokens?: number;
         };
+        /** @description The tokens and the cost of the call. */
         ChatUsage: {
+            /** @description All input tokens, also those from the prompt cache. */
             prompt_tokens: number;
+            /** @description All output tokens, also those of reasoning. */
             completion_tokens: number;
+            /** @description The sum of input and output tokens. */
             total_tokens: number;
+            /** @description Parts of the input tokens; absent or null if the vendor does not report them. */
             prompt_tokens_details?: components["schemas"]["PromptTokensDetails"] | null;
+            /** @description Parts of the output tokens; absent or null if the vendor does not report them. */
             completion_tokens_details?: components["schemas"]["CompletionTokensDetails"] | null;
             /** @description US dollars; null if the price is not known. */
             cost?: components["schemas"]["Usd"] | null;
@@ -4897,7 +5485,9 @@ export interface components {
          * @enum {string}
          */
         AnsweredServiceTier: "auto" | "default" | "flex" | "scale" | "priority" | "fast";
+        /** @description The answer to a chat completion request. */
         ChatCompletion: {
+            /** @description Identifies the completion; every chunk of a stream has the same. */
             id: string;
             object: components["schemas"]["ChatCompletionObject"];
             /** @description Unix time in seconds. */
@@ -4911,39 +5501,64 @@ export interface components {
             service_tier?: components["schemas"]["AnsweredServiceTier"] | null;
             /** @description The configuration with which the provider answered. */
             system_fingerprint?: string;
+            /** @description The answers, `n` of them; an image model gives one with all images. */
             choices: components["schemas"]["ChatChoice"][];
             usage: components["schemas"]["ChatUsage"];
+            /** @description Parameters that were changed or left out; absent if there are none. */
             warnings?: components["schemas"]["Warning"][];
         };
+        /** @description What the chunk adds to an answer. Append the texts; take other members when they come. */
         ChatDelta: {
             /** @enum {string} */
             role?: "assistant";
+            /** @description The next piece of the text. */
             content?: string | null;
+            /** @description The next piece of the reasoning. */
             reasoning_content?: string | null;
+            /** @description The next piece of the reason for not answering. */
             refusal?: string | null;
+            /** @description All images of an image model, in one chunk. */
             images?: components["schemas"]["ChatImage"][];
+            /** @description Sources of the text, if the vendor searched the web. */
             annotations?: components["schemas"]["WebCitation"][];
+            /** @description Searches of the web that the vendor made. */
             web_searches?: components["schemas"]["WebSearch"][];
+            /** @description Pieces of tool calls. */
             tool_calls?: {
+                /** @description The number of the tool call in the answer, from 0, which its pieces share. */
                 index: number;
+                /** @description The id of the call, in its first piece. */
                 id?: string;
-                /** @enum {string} */
+                /**
+                 * @description The kind of tool, in the first piece of the call.
+                 * @enum {string}
+                 */
                 type?: "function" | "custom";
+                /** @description A piece of a call of a function. */
                 function?: {
+                    /** @description The name of the function, in the first piece of the call. */
                     name?: string;
+                    /** @description The next piece of the arguments, which are JSON when they are complete. */
                     arguments?: string;
                 };
+                /** @description A piece of a call of a custom tool. */
                 custom?: {
+                    /** @description The name of the tool, in the first piece of the call. */
                     name?: string;
+                    /** @description The next piece of the input. */
                     input?: string;
                 };
                 extra_content?: components["schemas"]["ToolCallExtraContent"];
             }[];
         };
+        /** @description A piece of one of `n` answers. */
         ChatChunkChoice: {
+            /** @description The number of the answer, from 0. */
             index: number;
             delta: components["schemas"]["ChatDelta"];
+            /** @description Why the answer ended, as in `ChatChoice`; null until its last chunk. */
             finish_reason: string | null;
+            /** @description The log probabilities of the tokens of the piece; absent or null unless requested. */
             logprobs?: {
                 [key: string]: unknown;
             } | null;
@@ -4955,23 +5570,36 @@ export interface components {
          *     has no choices and carries `usage`.
          */
         ChatCompletionChunk: {
+            /** @description Identifies the completion, the same in each chunk. */
             id: string;
             object: components["schemas"]["ChatCompletionChunkObject"];
+            /** @description Unix time in seconds, the same in each chunk. */
             created: number;
+            /** @description The model that answered, as its provider names it. */
             model: string;
+            /** @description The service tier that was used, in OpenAI's terms; absent or null if it is not reported. */
             service_tier?: components["schemas"]["AnsweredServiceTier"] | null;
+            /** @description The configuration with which the provider answered. */
             system_fingerprint?: string;
+            /** @description Pieces of answers; empty in the chunk with `usage`. */
             choices: components["schemas"]["ChatChunkChoice"][];
+            /**
+             * @description The tokens and the cost of the call, in the last chunk with `include_usage`; else absent
+             *     or null.
+             */
             usage?: components["schemas"]["ChatUsage"] | null;
+            /** @description Parameters that were changed or left out; absent if there are none. */
             warnings?: components["schemas"]["Warning"][];
             late_headers?: components["schemas"]["LateHeaders"];
         };
+        /** @description A text, with its sources if the vendor searched the web. */
         MessageTextBlock: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "text";
+            /** @description The text of the block. */
             text: string;
             /** @description The sources of the text, with data that only the gateway reads. */
             citations?: {
@@ -4979,23 +5607,29 @@ export interface components {
             }[] | null;
             cache_control?: components["schemas"]["CacheControl"];
         };
+        /** @description An image as data. */
         MessageBase64Source: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "base64";
+            /** @description The media type of the image, such as `image/png`. */
             media_type: string;
+            /** @description The image as base64. */
             data: string;
         };
+        /** @description An image or a document by its address. */
         MessageUrlSource: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "url";
+            /** @description An https address. */
             url: string;
         };
+        /** @description A PDF as data. */
         MessagePdfSource: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5004,22 +5638,27 @@ export interface components {
             type: "base64";
             /** @enum {string} */
             media_type: "application/pdf";
+            /** @description The PDF as base64. */
             data: string;
         };
+        /** @description A document that is a text. */
         MessageTextSource: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "text";
+            /** @description The text of the document. */
             data: string;
         };
+        /** @description An image, for models that read images. */
         MessageImageBlock: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "image";
+            /** @description The image, as data or by its address. */
             source: components["schemas"]["MessageBase64Source"] | components["schemas"]["MessageUrlSource"];
             cache_control?: components["schemas"]["CacheControl"];
         };
@@ -5030,36 +5669,53 @@ export interface components {
              * @enum {string}
              */
             type: "document";
+            /** @description The document, as data or as a text. */
             source: components["schemas"]["MessagePdfSource"] | components["schemas"]["MessageTextSource"] | components["schemas"]["MessageUrlSource"];
+            /** @description The title of the document. */
             title?: string;
+            /** @description What the model should know about the document. */
             context?: string;
             cache_control?: components["schemas"]["CacheControl"];
         };
+        /**
+         * @description What a search of the client has found. Models of other vendors than Anthropic read it as a
+         *     text.
+         */
         MessageSearchResultBlock: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "search_result";
+            /** @description Where the result comes from, such as its address. */
             source: string;
+            /** @description The title of the result. */
             title: string;
+            /** @description The text of the result. */
             content: components["schemas"]["MessageTextBlock"][];
             cache_control?: components["schemas"]["CacheControl"];
         };
+        /**
+         * @description A tool that a search for tools has found. Models of other vendors than Anthropic read it as
+         *     a text.
+         */
         MessageToolReferenceBlock: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "tool_reference";
+            /** @description The name of the tool. */
             tool_name: string;
         };
+        /** @description Reasoning of the model. Send it back unchanged. */
         MessageThinkingBlock: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "thinking";
+            /** @description The text of the reasoning; it may be empty. */
             thinking: string;
             /**
              * @description Data of the vendor that the model needs again. Send the block back unchanged before the
@@ -5074,16 +5730,20 @@ export interface components {
              * @enum {string}
              */
             type: "redacted_thinking";
+            /** @description The encrypted reasoning, signed by the gateway for the account. */
             data?: string;
         };
+        /** @description A call of a tool, which the client answers with a `tool_result` block. */
         MessageToolUseBlock: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "tool_use";
+            /** @description Identifies the call; the block with its result has it as `tool_use_id`. */
             id: string;
             name: components["schemas"]["PlainName"];
+            /** @description The arguments of the call. Arguments that are not JSON are the member `INVALID_JSON`. */
             input: {
                 [key: string]: unknown;
             };
@@ -5096,9 +5756,11 @@ export interface components {
              * @enum {string}
              */
             type: "server_tool_use";
+            /** @description Identifies the search; the block with its result has it as `tool_use_id`. */
             id: string;
             /** @enum {string} */
             name: "web_search";
+            /** @description What was searched for, as `query`. */
             input: {
                 [key: string]: unknown;
             };
@@ -5114,7 +5776,9 @@ export interface components {
              * @enum {string}
              */
             type: "web_search_tool_result";
+            /** @description The `id` of the block with the call. */
             tool_use_id: string;
+            /** @description The sources, or the error. */
             content: {
                 [key: string]: unknown;
             }[] | {
@@ -5122,19 +5786,25 @@ export interface components {
             };
             cache_control?: components["schemas"]["CacheControl"];
         };
+        /** @description A part of the result of a tool. */
         MessageResultPart: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageImageBlock"] | components["schemas"]["MessageDocumentBlock"] | components["schemas"]["MessageSearchResultBlock"] | components["schemas"]["MessageToolReferenceBlock"];
+        /** @description The result of a tool call, in the message that follows the call. */
         MessageToolResultBlock: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "tool_result";
+            /** @description The `id` of the block with the call. */
             tool_use_id: string;
+            /** @description The result, as a text or as parts; absent for none. */
             content?: string | components["schemas"]["MessageResultPart"][];
+            /** @description Whether the tool failed; the model then reads `The tool failed.` before the result. */
             is_error?: boolean;
             cache_control?: components["schemas"]["CacheControl"];
         };
         /**
+         * @description A part of a message.
          * @example {
          *       "type": "text",
          *       "text": "Hello."
@@ -5142,17 +5812,24 @@ export interface components {
          */
         MessageBlock: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageImageBlock"] | components["schemas"]["MessageDocumentBlock"] | components["schemas"]["MessageSearchResultBlock"] | components["schemas"]["MessageThinkingBlock"] | components["schemas"]["MessageRedactedThinkingBlock"] | components["schemas"]["MessageToolUseBlock"] | components["schemas"]["MessageToolResultBlock"] | components["schemas"]["MessageServerToolUseBlock"] | components["schemas"]["MessageSearchedBlock"];
         /**
+         * @description A message of the conversation.
          * @example {
          *       "role": "user",
          *       "content": "Hello."
          *     }
          */
         MessageParam: {
-            /** @enum {string} */
+            /**
+             * @description Who wrote the message. `system` before the conversation is an instruction, and within it
+             *     a reminder to the model.
+             * @enum {string}
+             */
             role: "user" | "assistant" | "system";
+            /** @description A text, or blocks in order. */
             content: string | components["schemas"]["MessageBlock"][];
         };
         /**
+         * @description The conversation so far, oldest first.
          * @example [
          *       {
          *         "role": "user",
@@ -5161,6 +5838,7 @@ export interface components {
          *     ]
          */
         MessageList: components["schemas"]["MessageParam"][];
+        /** @description The instruction of the developer, as a text or as blocks. */
         MessageSystem: string | components["schemas"]["MessageTextBlock"][];
         /** @description A tool that the client runs, or the search of the web by the vendor of the model. */
         MessageTool: {
@@ -5168,11 +5846,16 @@ export interface components {
             type?: components["schemas"]["MessageToolType"];
             /** @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces. */
             name: string;
+            /** @description What the tool does and when to call it, for the model. */
             description?: string;
             /** @description The input of the tool as a JSON Schema. */
             input_schema?: {
                 [key: string]: unknown;
             };
+            /**
+             * @description Whether the arguments must match `input_schema` exactly, as far as the vendor can
+             *     enforce it.
+             */
             strict?: boolean;
             /** @description The most searches; at most 10 are made. */
             max_uses?: number | null;
@@ -5184,7 +5867,11 @@ export interface components {
             user_location?: components["schemas"]["WebSearchPlace"] | null;
             cache_control?: components["schemas"]["CacheControl"];
         };
-        /** @enum {string} */
+        /**
+         * @description `custom` is a tool that the client runs, which is also the default; the other is a search of
+         *     the web.
+         * @enum {string}
+         */
         MessageToolType: "custom" | "web_search_20250305";
         /**
          * @description Another tool of Anthropic's API. `bash_…`, `text_editor_…` and `memory_…`, which the client runs, are
@@ -5192,21 +5879,29 @@ export interface components {
          *     types that the gateway does not know. Tools that Anthropic itself would run are refused.
          */
         MessageVendorTool: {
+            /** @description The type and version of the tool, such as `bash_20250124`. */
             type: string;
+            /** @description The name by which the model calls the tool. */
             name?: string;
             cache_control?: components["schemas"]["CacheControl"];
         } & {
             [key: string]: unknown;
         };
+        /** @description Tools that the model may call. */
         MessageTools: (components["schemas"]["MessageTool"] | components["schemas"]["MessageVendorTool"])[];
+        /** @description Whether the model calls tools. */
         MessageToolMode: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description `auto`, the default, lets the model decide, `any` makes it call a tool, `none` forbids
+             *     calls.
+             *      (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "auto" | "any" | "none";
+            /** @description Whether the model may call only one tool at once. */
             disable_parallel_tool_use?: boolean;
         };
+        /** @description Makes the model call this tool. */
         MessageNamedTool: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5214,29 +5909,46 @@ export interface components {
              */
             type: "tool";
             name: components["schemas"]["PlainName"];
+            /** @description Whether the model may call only one tool at once. */
             disable_parallel_tool_use?: boolean;
         };
+        /** @description Whether the model calls tools, or which one. */
         MessageToolChoice: components["schemas"]["MessageToolMode"] | components["schemas"]["MessageNamedTool"];
         /**
          * @description How much the model thinks. `budget_tokens` selects an effort; `adaptive` takes the effort of
          *     `output_config`.
          */
         MessageThinking: {
-            /** @enum {string} */
+            /**
+             * @description `enabled` takes the effort of `budget_tokens`, `adaptive` that of `output_config`;
+             *     `disabled` turns thinking off, and `between_tools` allows it only between calls of
+             *     tools.
+             * @enum {string}
+             */
             type: "enabled" | "adaptive" | "disabled" | "between_tools";
+            /**
+             * @description With `enabled`: below 4096 the effort is `low`, below 16384 `medium`, else `high`.
+             *     Models of Anthropic get the number itself.
+             */
             budget_tokens?: number;
             /** @description With `omitted`, thinking blocks have no text. */
             display?: string;
         };
+        /** @description JSON that matches a schema, as far as the vendor can enforce it. */
         MessageOutputFormat: {
             /** @enum {string} */
             type: "json_schema";
+            /** @description The JSON Schema of the answer. */
             schema: {
                 [key: string]: unknown;
             };
         };
+        /** @description The effort and the form of the answer. */
         MessageOutputConfig: {
-            /** @enum {string} */
+            /**
+             * @description How much the model reasons with `adaptive` thinking; the default is `high`.
+             * @enum {string}
+             */
             effort?: "low" | "medium" | "high" | "xhigh" | "max";
             format?: components["schemas"]["MessageOutputFormat"];
         };
@@ -5259,14 +5971,25 @@ export interface components {
             system?: components["schemas"]["MessageSystem"];
             tools?: components["schemas"]["MessageTools"];
             tool_choice?: components["schemas"]["MessageToolChoice"];
+            /**
+             * @description Whether to send the answer as server-sent events, each a `MessageStreamEvent`. The
+             *     default is `false`.
+             */
             stream?: boolean;
+            /** @description Texts before which the answer ends. */
             stop_sequences?: string[];
+            /**
+             * @description How much the answer varies, from 0 to 1. Models without the setting ignore it with a
+             *     warning.
+             */
             temperature?: number;
+            /** @description Samples only from the likeliest tokens that together have this probability. */
             top_p?: number;
             /** @description For models of Anthropic; dropped with a warning for others. */
             top_k?: number;
             thinking?: components["schemas"]["MessageThinking"];
             output_config?: components["schemas"]["MessageOutputConfig"];
+            /** @description Data about the request; only `user_id` is read. */
             metadata?: {
                 user_id?: components["schemas"]["EndUser"];
             };
@@ -5275,7 +5998,10 @@ export interface components {
             context_management?: {
                 [key: string]: unknown;
             };
-            /** @enum {string} */
+            /**
+             * @description `standard_only` is left out with a warning for models of other vendors than Anthropic.
+             * @enum {string}
+             */
             service_tier?: "auto" | "standard_only";
             /**
              * @description `fast` is dropped with a warning.
@@ -5298,42 +6024,66 @@ export interface components {
             output_config?: components["schemas"]["MessageOutputConfig"];
             cache_control?: components["schemas"]["CacheControl"];
         };
+        /** @description The length of a request. */
         MessageTokensCount: {
+            /**
+             * @description Number of input tokens, counted by the vendor, or estimated without the header
+             *     `x-gateway-provider`.
+             */
             input_tokens: number;
         };
+        /** @description A part of an answer. */
         MessageAnswerBlock: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageThinkingBlock"] | components["schemas"]["MessageRedactedThinkingBlock"] | components["schemas"]["MessageToolUseBlock"] | components["schemas"]["MessageServerToolUseBlock"] | components["schemas"]["MessageSearchedBlock"];
         /** @description What a model of Anthropic removed from the conversation. */
         MessageContextManagement: {
             [key: string]: unknown;
         } | null;
-        /** @enum {string} */
+        /**
+         * @description Why the message ended. `tool_use`: the client is to run tools. `pause_turn`: send the
+         *     message back to let the model continue. `refusal`: the model refused to answer.
+         * @enum {string}
+         */
         MessageStopReason: "end_turn" | "max_tokens" | "stop_sequence" | "tool_use" | "pause_turn" | "refusal" | "model_context_window_exceeded";
         /** @description Why the message ended. */
         MessageStop: {
+            /** @description Why the message ended. */
             stop_reason: components["schemas"]["MessageStopReason"] | null;
             /** @description The stop sequence that ended the message, if the vendor reports it. */
             stop_sequence: string | null;
             /** @description The model's words, if it refused to answer. */
             stop_details: components["schemas"]["MessageRefusalDetails"] | null;
         };
+        /** @description Why the model refused to answer. */
         MessageRefusalDetails: {
             /** @enum {string} */
             type: "refusal";
+            /**
+             * @description The kind of content that the model refused, as Anthropic names it; null if it is not
+             *     reported.
+             */
             category: string | null;
+            /** @description The model's words; null if there are none. */
             explanation: string | null;
         };
+        /** @description Parts of `output_tokens`. */
         MessageOutputDetails: {
+            /** @description Tokens that were used for reasoning. */
             thinking_tokens: number;
         };
+        /** @description The tokens and the cost of the call, counted as Anthropic does. */
         MessageUsage: {
             /** @description Input that was neither read from the provider's cache nor written to it. */
             input_tokens: number;
+            /** @description Input tokens that the provider wrote to its prompt cache. */
             cache_creation_input_tokens: number;
+            /** @description Input tokens that the provider read from its prompt cache. */
             cache_read_input_tokens: number;
+            /** @description All output tokens, also those of reasoning. */
             output_tokens: number;
             output_tokens_details?: components["schemas"]["MessageOutputDetails"];
             /** @description Searches of the web as the vendor charges them; absent without one. */
             server_tool_use?: {
+                /** @description Number of searches that are charged. */
                 web_search_requests: number;
             };
             /** @description US dollars; null if the price is not known. */
@@ -5341,7 +6091,9 @@ export interface components {
             cost_status?: components["schemas"]["CostStatus"];
             cost_details?: components["schemas"]["CostDetails"];
         };
+        /** @description An answer of the model. Send its `content` back to continue the conversation. */
         Message: {
+            /** @description Identifies the message. */
             id: string;
             /** @enum {string} */
             type: "message";
@@ -5349,15 +6101,20 @@ export interface components {
             role: "assistant";
             /** @description The identifier of the model that answered. */
             model: string;
+            /** @description The blocks of the answer, in order. */
             content: components["schemas"]["MessageAnswerBlock"][];
+            /** @description Why the message ended; null in the first event of a stream. */
             stop_reason: components["schemas"]["MessageStopReason"] | null;
             /** @description The stop sequence that ended the message, if the vendor reports it. */
             stop_sequence: string | null;
+            /** @description Why the model refused to answer; null if it did not. */
             stop_details: components["schemas"]["MessageRefusalDetails"] | null;
             context_management?: components["schemas"]["MessageContextManagement"];
             usage: components["schemas"]["MessageUsage"];
+            /** @description Parameters that were changed or left out; absent if there are none. */
             warnings?: components["schemas"]["Warning"][];
         };
+        /** @description The first event of a message, without its content. */
         MessageStartEvent: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5366,12 +6123,14 @@ export interface components {
             type: "message_start";
             message: components["schemas"]["Message"];
         };
+        /** @description A block begins; its text and its input follow in pieces. */
         MessageBlockStartEvent: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "content_block_start";
+            /** @description The number of the block in `content`, from 0. */
             index: number;
             content_block: components["schemas"]["MessageAnswerBlock"];
         };
@@ -5380,33 +6139,46 @@ export interface components {
          *     `signature_delta`, `partial_json` of an `input_json_delta`, or `citation` of a `citations_delta`.
          */
         MessageBlockDelta: {
-            /** @enum {string} */
+            /**
+             * @description The kind of piece, which says which other member is present.
+             * @enum {string}
+             */
             type: "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta" | "citations_delta";
+            /** @description The next piece of the text. */
             text?: string;
+            /** @description The next piece of the reasoning. */
             thinking?: string;
+            /** @description The whole `signature` of the block. */
             signature?: string;
+            /** @description The next piece of `input`, which is JSON when it is complete. */
             partial_json?: string;
+            /** @description A source of the text. */
             citation?: {
                 [key: string]: unknown;
             };
         };
+        /** @description A piece of a block. */
         MessageBlockDeltaEvent: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "content_block_delta";
+            /** @description The number of the block in `content`, from 0. */
             index: number;
             delta: components["schemas"]["MessageBlockDelta"];
         };
+        /** @description A block is complete. */
         MessageBlockStopEvent: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "content_block_stop";
+            /** @description The number of the block in `content`, from 0. */
             index: number;
         };
+        /** @description The end of the message, with why it ended and what it cost. */
         MessageDeltaEvent: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5416,30 +6188,38 @@ export interface components {
             delta: components["schemas"]["MessageStop"];
             context_management?: components["schemas"]["MessageContextManagement"];
             usage: components["schemas"]["MessageUsage"];
+            /** @description Parameters that were changed or left out; absent if there are none. */
             warnings?: components["schemas"]["Warning"][];
             late_headers?: components["schemas"]["LateHeaders"];
         };
+        /** @description `message_stop` is the last event; `ping` only keeps the connection open. */
         MessageStopEvent: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description `message_stop`, or `ping` at any place of the stream. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "message_stop" | "ping";
         };
         /** @description One event of a streamed message. */
         MessageStreamEvent: components["schemas"]["MessageStartEvent"] | components["schemas"]["MessageBlockStartEvent"] | components["schemas"]["MessageBlockDeltaEvent"] | components["schemas"]["MessageBlockStopEvent"] | components["schemas"]["MessageDeltaEvent"] | components["schemas"]["MessageStopEvent"];
-        /** @enum {string} */
+        /**
+         * @description The class of an error, in Anthropic's terms.
+         * @enum {string}
+         */
         MessageErrorType: "invalid_request_error" | "authentication_error" | "billing_error" | "permission_error" | "not_found_error" | "conflict_error" | "request_too_large" | "rate_limit_error" | "api_error" | "timeout_error" | "overloaded_error";
+        /** @description What is wrong with a request, or what failed. */
         MessageError: {
             type: components["schemas"]["MessageErrorType"];
             /** @description What is wrong and how to fix it. */
             message: string;
+            /** @description The error in the terms of the gateway. */
             details: {
                 error_code: components["schemas"]["ErrorCode"];
                 /** @description The parameter or header at fault. */
                 param: string | null;
             };
         };
+        /** @description The body of a response with an error, in Anthropic's form. */
         MessageErrorResponse: {
             /** @enum {string} */
             type: "error";
@@ -5459,19 +6239,34 @@ export interface components {
              */
             model: components["schemas"]["ModelName"];
             models?: components["schemas"]["FallbackModels"];
-            /** @example Hello. */
+            /**
+             * @description A text of the user, or the items of the conversation, oldest first.
+             * @example Hello.
+             */
             input: string | components["schemas"]["ResponseInputItem"][];
             /** @description A developer message before `input`. */
             instructions?: string | null;
             /** @description Maximum number of tokens of the response, including reasoning. */
             max_output_tokens?: number | null;
+            /**
+             * @description How much the answer varies, from 0 to 2; null for the default of the vendor. Models
+             *     without the setting ignore it with a warning.
+             */
             temperature?: number | null;
+            /**
+             * @description Samples only from the likeliest tokens that together have this probability; null for the
+             *     default of the vendor.
+             */
             top_p?: number | null;
+            /** @description Tools that the model may call. */
             tools?: components["schemas"]["ResponseTool"][];
             tool_choice?: components["schemas"]["ResponseToolChoice"];
+            /** @description Whether the model may call several tools at once; null for the default. */
             parallel_tool_calls?: boolean | null;
             max_tool_calls?: components["schemas"]["ResponseToolCallsMax"];
+            /** @description How the model reasons; null for its default. */
             reasoning?: components["schemas"]["ResponseReasoningOptions"] | null;
+            /** @description The form and the length of the answer; null for plain text. */
             text?: components["schemas"]["ResponseTextOptions"] | null;
             /**
              * @description `reasoning.encrypted_content` returns reasoning in a form that can be sent back,
@@ -5479,6 +6274,8 @@ export interface components {
              */
             include?: string[] | null;
             /**
+             * @description Up to 16 names with values, which are returned and stored with the response; null for
+             *     none.
              * @example {
              *       "order": "42"
              *     }
@@ -5491,7 +6288,12 @@ export interface components {
              *     `true`.
              */
             store?: boolean | null;
+            /**
+             * @description Whether to send the response as server-sent events, each a `ResponseEvent`; null for
+             *     `false`.
+             */
             stream?: boolean | null;
+            /** @description Options of the stream; null for none. */
             stream_options?: components["schemas"]["ResponseStreamOptions"] | null;
             /**
              * @description A stored response, whose input and output come before `input`. Its instructions and tools do not
@@ -5530,7 +6332,10 @@ export interface components {
              */
             model: components["schemas"]["ModelName"];
             models?: components["schemas"]["FallbackModels"];
-            /** @example Hello. */
+            /**
+             * @description A text of the user, or the items of the conversation, oldest first.
+             * @example Hello.
+             */
             input?: string | components["schemas"]["ResponseInputItem"][];
             /** @description A developer message before `input`. */
             instructions?: string | null;
@@ -5538,17 +6343,24 @@ export interface components {
             previous_response_id?: string | null;
             /** @description The tools of the conversation, which are not called. */
             tools?: components["schemas"]["ResponseTool"][];
+            /** @description Has no effect, since tools are not called. */
             parallel_tool_calls?: boolean | null;
+            /** @description How the model reasons; null for its default. */
             reasoning?: components["schemas"]["ResponseReasoningOptions"] | null;
+            /** @description Has no effect on a summary. */
             text?: components["schemas"]["ResponseTextOptions"] | null;
+            /** @description The processing tier of the vendor; null for its default. */
             service_tier?: string | null;
+            /** @description Requests with the same key share the vendor's prompt cache more often; null for none. */
             prompt_cache_key?: string | null;
             /** @description Data of the client program; not passed on. */
             client_metadata?: {
                 [key: string]: unknown;
             } | null;
         };
+        /** @description A conversation that was compacted. */
         CompactedResponse: {
+            /** @description Identifies the compaction. It is not stored. */
             id: string;
             object: components["schemas"]["CompactedResponseObject"];
             /** @description Unix time in seconds. */
@@ -5556,6 +6368,7 @@ export interface components {
             /** @description The next `input`, without its new items. */
             output: components["schemas"]["ResponseTypedItem"][];
             usage: components["schemas"]["ResponseUsage"];
+            /** @description Parameters that were changed or left out; absent if there are none. */
             warnings?: components["schemas"]["Warning"][];
         };
         /** @enum {string} */
@@ -5565,14 +6378,20 @@ export interface components {
          *     tool `web_search`; at most 8 and 10. Calls of other tools are not counted.
          */
         ResponseToolCallsMax: number | null;
+        /** @description The length of a request. */
         ResponseTokensCount: {
             object: components["schemas"]["ResponseTokensCountObject"];
+            /**
+             * @description Number of input tokens, counted by the vendor, or estimated without the header
+             *     `x-gateway-provider`.
+             */
             input_tokens: number;
         };
         /** @enum {string} */
         ResponseTokensCountObject: "response.input_tokens";
         /** @description A message, or another item that names its `type`. */
         ResponseInputItem: components["schemas"]["ResponseTypedItem"] | components["schemas"]["ResponseInputMessage"] | components["schemas"]["ResponseOtherItem"];
+        /** @description An item of a conversation; its `type` says what it is. */
         ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseConfigurationUpdate"] | components["schemas"]["ResponseToolSearchCall"] | components["schemas"]["ResponseToolSearchOutput"] | components["schemas"]["ResponsePatchCall"] | components["schemas"]["ResponsePatchOutput"] | components["schemas"]["ResponseShellCall"] | components["schemas"]["ResponseShellOutput"] | components["schemas"]["ResponseLocalShellCall"] | components["schemas"]["ResponseLocalShellOutput"] | components["schemas"]["ResponseComputerCall"] | components["schemas"]["ResponseComputerOutput"] | components["schemas"]["ResponseCompaction"] | components["schemas"]["ResponseCompactionTrigger"] | components["schemas"]["ResponseItemReference"];
         /**
          * @description The types of items that the gateway knows.
@@ -5584,6 +6403,7 @@ export interface components {
          *     gets native requests; others refuse it.
          */
         ResponseOtherItem: {
+            /** @description The type of the item, in small letters. */
             type: string;
             id?: components["schemas"]["ResponseItemId"];
         } & {
@@ -5591,9 +6411,14 @@ export interface components {
         };
         /** @description Any text; the gateway does not read it. */
         ResponseItemId: string | null;
-        /** @enum {string} */
+        /**
+         * @description Who wrote a message. `developer`, or `system`, its older name, is an instruction.
+         * @enum {string}
+         */
         ResponseRole: "user" | "assistant" | "system" | "developer";
+        /** @description A text, or parts in order. */
         ResponseMessageContent: string | components["schemas"]["ResponsePart"][];
+        /** @description A message of the conversation. */
         ResponseTypedMessage: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5609,14 +6434,17 @@ export interface components {
             role: components["schemas"]["ResponseRole"];
             content: components["schemas"]["ResponseMessageContent"];
         };
+        /** @description A text of the user, the developer or a tool. */
         ResponseInputText: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "input_text";
+            /** @description The text of the part. */
             text: string;
         };
+        /** @description An image, for models that read images. */
         ResponseInputImage: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5625,6 +6453,10 @@ export interface components {
             type: "input_image";
             /** @description A data URL, or an HTTPS URL that the vendor fetches. */
             image_url: string;
+            /**
+             * @description How closely the model looks at the image, such as `low` or `high`; null for the default.
+             *     Vendors without the setting ignore it with a warning.
+             */
             detail?: string | null;
         };
         /** @description The gateway neither stores nor fetches files. */
@@ -5638,25 +6470,32 @@ export interface components {
             file_data?: string;
             /** @description Refused; a text replaces it in the output of a tool. */
             file_url?: string;
+            /** @description The name of the file, which the model may read; null for none. */
             filename?: string | null;
         };
+        /** @description Sound, for models that hear it. */
         ResponseInputAudio: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "input_audio";
+            /** @description The recording and its format. */
             input_audio: {
+                /** @description The recording as base64. */
                 data: string;
+                /** @description The audio format, such as `wav` or `mp3`. */
                 format: string;
             };
         };
+        /** @description A text of the model. */
         ResponseOutputText: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "output_text";
+            /** @description The text of the part. */
             text: string;
             /** @description The sources of the text: `url_citation` with `start_index`, `end_index`, `url` and `title`. */
             annotations?: {
@@ -5667,17 +6506,24 @@ export interface components {
                 [key: string]: unknown;
             }[];
         };
+        /** @description The reason that the model gave for not answering. */
         ResponseRefusal: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "refusal";
+            /** @description The model's words. */
             refusal: string;
         };
+        /** @description A part of the content of a message, or of the output of a tool. */
         ResponsePart: components["schemas"]["ResponseInputText"] | components["schemas"]["ResponseInputImage"] | components["schemas"]["ResponseInputFile"] | components["schemas"]["ResponseInputAudio"] | components["schemas"]["ResponseOutputText"] | components["schemas"]["ResponseRefusal"];
-        /** @enum {string} */
+        /**
+         * @description How far the item has come; `incomplete` if it was cut off.
+         * @enum {string}
+         */
         ResponseItemStatus: "in_progress" | "completed" | "incomplete";
+        /** @description A call of a function, which the client answers with a `function_call_output` item. */
         ResponseFunctionCall: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5685,6 +6531,7 @@ export interface components {
              */
             type: "function_call";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output, which has the same `call_id`. */
             call_id: string;
             name: components["schemas"]["PlainName"];
             /** @description The namespace of the tool; absent for a tool outside of namespaces. */
@@ -5693,7 +6540,9 @@ export interface components {
             arguments: string;
             status?: components["schemas"]["ResponseItemStatus"];
         };
+        /** @description The output of a tool, as a text or as parts. */
         ResponseToolOutput: string | components["schemas"]["ResponsePart"][];
+        /** @description The output of a function that the client ran. */
         ResponseFunctionCallOutput: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5701,9 +6550,11 @@ export interface components {
              */
             type: "function_call_output";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output, which has the same `call_id`. */
             call_id: string;
             output: components["schemas"]["ResponseToolOutput"];
         };
+        /** @description A call of a custom tool, which the client answers with a `custom_tool_call_output` item. */
         ResponseCustomToolCall: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5711,6 +6562,7 @@ export interface components {
              */
             type: "custom_tool_call";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output, which has the same `call_id`. */
             call_id: string;
             name: components["schemas"]["PlainName"];
             /** @description The namespace of the tool; absent for a tool outside of namespaces. */
@@ -5719,6 +6571,7 @@ export interface components {
             input: string;
             status?: components["schemas"]["ResponseItemStatus"];
         };
+        /** @description The output of a custom tool that the client ran. */
         ResponseCustomToolCallOutput: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5726,9 +6579,11 @@ export interface components {
              */
             type: "custom_tool_call_output";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output, which has the same `call_id`. */
             call_id: string;
             output: components["schemas"]["ResponseToolOutput"];
         };
+        /** @description How far the item has come; null if it is not known. */
         ResponseItemState: components["schemas"]["ResponseItemStatus"] | null;
         /** @description A call of the tool `tool_search`; with `execution` `client` the client answers it. */
         ResponseToolSearchCall: {
@@ -5738,6 +6593,7 @@ export interface components {
              */
             type: "tool_search_call";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output; null if the call has none. */
             call_id?: string | null;
             execution?: components["schemas"]["ResponseToolExecution"];
             /** @description The arguments of the search, as the `parameters` of the tool describe them. */
@@ -5754,8 +6610,10 @@ export interface components {
              */
             type: "tool_search_output";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output; null if the call has none. */
             call_id?: string | null;
             execution?: components["schemas"]["ResponseToolExecution"];
+            /** @description The tools that were found. */
             tools: components["schemas"]["ResponseTool"][];
             status?: components["schemas"]["ResponseItemState"];
         };
@@ -5767,16 +6625,23 @@ export interface components {
              */
             type: "apply_patch_call";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output, which has the same `call_id`. */
             call_id: string;
+            /** @description The change of one file. */
             operation: {
-                /** @enum {string} */
+                /**
+                 * @description Whether the file is created, changed or deleted.
+                 * @enum {string}
+                 */
                 type: "create_file" | "update_file" | "delete_file";
+                /** @description The path of the file, from the folder of the client. */
                 path: string;
                 /** @description A V4A diff; absent for `delete_file`. */
                 diff?: string;
             };
             status?: components["schemas"]["ResponseItemState"];
         };
+        /** @description What came of a call of `apply_patch`. */
         ResponsePatchOutput: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5784,9 +6649,14 @@ export interface components {
              */
             type: "apply_patch_call_output";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output, which has the same `call_id`. */
             call_id: string;
-            /** @enum {string} */
+            /**
+             * @description Whether the file was changed.
+             * @enum {string}
+             */
             status?: "completed" | "failed";
+            /** @description What the model should know, such as why the change failed; null for nothing. */
             output?: string | null;
         };
         /** @description A call of the tool `shell`. */
@@ -5797,15 +6667,21 @@ export interface components {
              */
             type: "shell_call";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output, which has the same `call_id`. */
             call_id: string;
+            /** @description The commands to run. */
             action: {
+                /** @description The command lines, each run by itself. */
                 commands: string[];
+                /** @description Milliseconds that the commands may take; null for the client's own limit. */
                 timeout_ms?: number | null;
+                /** @description The most characters of output that the model wants; null for the client's own limit. */
                 max_output_length?: number | null;
             };
             environment?: components["schemas"]["ResponseShellEnvironment"];
             status?: components["schemas"]["ResponseItemState"];
         };
+        /** @description What came of a call of `shell`. */
         ResponseShellOutput: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5813,11 +6689,13 @@ export interface components {
              */
             type: "shell_call_output";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output, which has the same `call_id`. */
             call_id: string;
             /** @description For each command `stdout`, `stderr` and `outcome`. */
             output: {
                 [key: string]: unknown;
             }[];
+            /** @description The limit of the call, to be sent back; null for none. */
             max_output_length?: number | null;
             status?: components["schemas"]["ResponseItemState"];
         };
@@ -5829,20 +6707,28 @@ export interface components {
              */
             type: "local_shell_call";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output, which has the same `call_id`. */
             call_id: string;
+            /** @description The command to run. */
             action: {
                 /** @enum {string} */
                 type: "exec";
+                /** @description The program and its arguments. */
                 command: string[];
+                /** @description Environment variables of the command, by name. */
                 env?: {
                     [key: string]: string;
                 };
+                /** @description Milliseconds that the command may take; null for the client's own limit. */
                 timeout_ms?: number | null;
+                /** @description The user who runs the command; null for the client's own. */
                 user?: string | null;
+                /** @description The folder in which the command runs; null for the client's own. */
                 working_directory?: string | null;
             };
             status?: components["schemas"]["ResponseItemState"];
         };
+        /** @description What came of a call of `local_shell`. */
         ResponseLocalShellOutput: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5851,7 +6737,9 @@ export interface components {
             type: "local_shell_call_output";
             /** @description The `call_id` of the call; clients also send it as `call_id`. */
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output; null if the call has none. */
             call_id?: string | null;
+            /** @description The output of the command, as a text. */
             output: string;
             status?: components["schemas"]["ResponseItemState"];
         };
@@ -5863,11 +6751,13 @@ export interface components {
              */
             type: "computer_call";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output, which has the same `call_id`. */
             call_id: string;
             status?: components["schemas"]["ResponseItemState"];
         } & {
             [key: string]: unknown;
         };
+        /** @description The screen after a call of `computer`. */
         ResponseComputerOutput: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5875,22 +6765,35 @@ export interface components {
              */
             type: "computer_call_output";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description Pairs the call with its output, which has the same `call_id`. */
             call_id: string;
+            /** @description The picture of the screen. */
             output: {
-                /** @enum {string} */
+                /**
+                 * @description `computer_screenshot`, or `input_image` as some clients send it.
+                 * @enum {string}
+                 */
                 type: "computer_screenshot" | "input_image";
+                /** @description The picture as a data URL. */
                 image_url: string;
             };
+            /** @description The safety checks of the call that the user has acknowledged; null for none. */
             acknowledged_safety_checks?: {
                 [key: string]: unknown;
             }[] | null;
+            /** @description How far the item has come; null if it is not known. */
             status?: components["schemas"]["ResponseComputerStatus"] | null;
         };
-        /** @enum {string} */
+        /**
+         * @description How far a computer's output has come.
+         * @enum {string}
+         */
         ResponseComputerStatus: "in_progress" | "completed" | "incomplete" | "failed";
+        /** @description A part of the reasoning. */
         ResponseSummaryText: {
             /** @enum {string} */
             type: "summary_text";
+            /** @description The text of the reasoning. */
             text: string;
         };
         /** @description Reasoning of the model. Send it back unchanged with the tool results. */
@@ -5901,6 +6804,7 @@ export interface components {
              */
             type: "reasoning";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description The reasoning as text; empty if the vendor returns none. */
             summary: components["schemas"]["ResponseSummaryText"][];
             /** @description Not read; the gateway returns reasoning in `summary`. */
             content?: {
@@ -5918,15 +6822,20 @@ export interface components {
              */
             type: "additional_tools";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description The tools, which the model may call from now on. */
             tools: components["schemas"]["ResponseTool"][];
         };
         /** @description As the image was made; null if that is not known. */
         ResponseImageCallSetting: string | null;
         /** @description Why the image was not made. */
         ResponseImageFailure: {
+            /** @description The code of the error, as in `ErrorCode`; null without one. */
             code?: string | null;
+            /** @description What is wrong and how to fix it. */
             message: string;
+            /** @description The setting at fault; null if it is none. */
             param?: string | null;
+            /** @description The class of the error, as in `ErrorType`. */
             type?: string;
         };
         /**
@@ -5940,7 +6849,10 @@ export interface components {
              */
             type: "image_generation_call";
             id?: components["schemas"]["ResponseItemId"];
-            /** @enum {string} */
+            /**
+             * @description How far the image has come; `failed` if it could not be made.
+             * @enum {string}
+             */
             status?: "in_progress" | "generating" | "completed" | "failed";
             /** @description The image as base64; empty if it could not be made. */
             result?: string | null;
@@ -5951,6 +6863,7 @@ export interface components {
             quality?: components["schemas"]["ResponseImageCallSetting"];
             background?: components["schemas"]["ResponseImageCallSetting"];
             output_format?: components["schemas"]["ResponseImageCallSetting"];
+            /** @description Why the image could not be made; null or absent if it was. */
             error?: components["schemas"]["ResponseImageFailure"] | null;
         };
         /**
@@ -5964,7 +6877,10 @@ export interface components {
              */
             type: "web_search_call";
             id?: components["schemas"]["ResponseItemId"];
-            /** @enum {string} */
+            /**
+             * @description How far the search has come.
+             * @enum {string}
+             */
             status?: "in_progress" | "searching" | "completed" | "failed" | "incomplete";
             /**
              * @description `search` with `query` and `queries`, and with `sources` if `include` names them. Models of OpenAI
@@ -5982,7 +6898,9 @@ export interface components {
              */
             type: "configuration_update";
             id?: components["schemas"]["ResponseItemId"];
+            /** @description How the model reasons from now on; null for no change. */
             reasoning?: components["schemas"]["ResponseReasoningOptions"] | null;
+            /** @description The form of the answer from now on; null for no change. */
             text?: components["schemas"]["ResponseTextOptions"] | null;
         };
         /**
@@ -6018,8 +6936,10 @@ export interface components {
              * @enum {string}
              */
             type: "item_reference";
+            /** @description The id of the item, which is in the place of the reference for the model. */
             id: string;
         };
+        /** @description A function that the client runs. */
         ResponseFunctionTool: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -6027,11 +6947,16 @@ export interface components {
              */
             type: "function";
             name: components["schemas"]["FunctionName"];
+            /** @description What the function does and when to call it, for the model; null for nothing. */
             description?: string | null;
             /** @description The parameters of the function as a JSON Schema. */
             parameters?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * @description Whether the arguments must match `parameters` exactly, as far as the vendor can enforce
+             *     it; null for the default.
+             */
             strict?: boolean | null;
         };
         /**
@@ -6045,12 +6970,14 @@ export interface components {
              */
             type: "custom";
             name: components["schemas"]["FunctionName"];
+            /** @description What the tool does and when to call it, for the model; null for nothing. */
             description?: string | null;
             /** @description Free text, or a grammar as OpenAI defines it. */
             format?: {
                 [key: string]: unknown;
             } | null;
         };
+        /** @description A tool of a namespace. */
         ResponseNamedTool: components["schemas"]["ResponseFunctionTool"] | components["schemas"]["ResponseCustomTool"];
         /** @description A group of tools. Vendors get each as `<namespace>__<name>`. */
         ResponseNamespaceTool: {
@@ -6060,7 +6987,9 @@ export interface components {
              */
             type: "namespace";
             name: components["schemas"]["FunctionName"];
+            /** @description What the tools of the namespace are for; null for nothing. */
             description?: string | null;
+            /** @description The tools of the namespace. */
             tools: components["schemas"]["ResponseNamedTool"][];
         };
         /**
@@ -6069,7 +6998,7 @@ export interface components {
          */
         ResponseWebSearchTool: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Both types are the same search. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "web_search" | "web_search_preview";
@@ -6082,8 +7011,17 @@ export interface components {
             search_context_size?: ("low" | "medium" | "high") | null;
             /** @description Where the user is, roughly. */
             user_location?: components["schemas"]["WebSearchPlace"] | null;
+            /** @description Limits the search to some domains; null for no limit. */
             filters?: {
+                /**
+                 * @description The only domains to search; null for all. A model that cannot limit its search is
+                 *     not called.
+                 */
                 allowed_domains?: components["schemas"]["WebSearchDomains"] | null;
+                /**
+                 * @description Domains not to search; null for none. A model that cannot limit its search is not
+                 *     called.
+                 */
                 blocked_domains?: components["schemas"]["WebSearchDomains"] | null;
             } | null;
         };
@@ -6105,21 +7043,31 @@ export interface components {
              * @enum {string}
              */
             action?: "generate" | "edit" | "auto";
+            /** @description Width and height in pixels; null or `auto` for the size of the model. */
             size?: components["schemas"]["ImageSize"] | null;
             /** @description The supported values depend on the image model. */
             quality?: components["schemas"]["ImageQuality"] | null;
+            /** @description Whether the background is transparent; null for `auto`. */
             background?: components["schemas"]["ImageBackground"] | null;
             /** @description The file format. The default depends on the image model. */
             output_format?: components["schemas"]["ImageFormat"] | null;
+            /** @description Quality of a JPEG or WebP, from 0 to 100; null for that of the model. */
             output_compression?: components["schemas"]["ImageCompression"] | null;
             moderation?: components["schemas"]["ImageModeration"];
+            /** @description The effort that the image model spends on planning the picture; null for its default. */
             complexity?: components["schemas"]["ImageComplexity"] | null;
             /** @description Only for edits. */
             input_fidelity?: components["schemas"]["ImageInputFidelity"] | null;
-            /** @description The gateway sends no partial images; another number than 0 is reported in `warnings`. */
+            /**
+             * @description Partial images to send of each image while it is made, in a stream. Without a stream, or if the
+             *     model makes none, they are reported in `warnings`.
+             */
             partial_images?: number;
         };
-        /** @enum {string} */
+        /**
+         * @description Whether OpenAI searches for tools (`server`, the default) or the client does.
+         * @enum {string}
+         */
         ResponseToolExecution: "server" | "client";
         /**
          * @description Finds tools that the model can call. With `execution` `client` the client runs the search: models other
@@ -6133,7 +7081,9 @@ export interface components {
              */
             type: "tool_search";
             execution?: components["schemas"]["ResponseToolExecution"];
+            /** @description What the search does and when to call it, for the model; null for nothing. */
             description?: string | null;
+            /** @description The arguments of a search by the client as a JSON Schema; null for none. */
             parameters?: {
                 [key: string]: unknown;
             } | null;
@@ -6146,6 +7096,7 @@ export interface components {
             /** @enum {string} */
             type: "local";
         };
+        /** @description Where commands run; null or absent for the computer of the client. */
         ResponseShellEnvironment: components["schemas"]["ResponseShellPlace"] | null;
         /**
          * @description A tool of OpenAI that the client runs: `apply_patch` changes files with diffs, `shell` and `local_shell`
@@ -6153,7 +7104,7 @@ export interface components {
          */
         ResponseClientTool: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Which tool the client runs. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "apply_patch" | "shell" | "local_shell";
@@ -6165,7 +7116,7 @@ export interface components {
          */
         ResponseComputerTool: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Which version of the tool the model knows. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "computer" | "computer_use_preview";
@@ -6178,7 +7129,7 @@ export interface components {
          */
         ResponseVendorTool: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Which tool OpenAI would run. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "file_search" | "code_interpreter" | "mcp" | "programmatic_tool_calling";
@@ -6195,16 +7146,19 @@ export interface components {
          *     gets native requests; others refuse it.
          */
         ResponseOtherTool: {
+            /** @description The type of the tool, in small letters. */
             type: string;
         } & {
             [key: string]: unknown;
         };
+        /** @description A tool that the model may call. */
         ResponseTool: components["schemas"]["ResponseKnownTool"] | components["schemas"]["ResponseOtherTool"];
         /**
          * @description Of the tools that OpenAI itself would run, the gateway runs `image_generation`, and the vendor of the
          *     model `web_search`; others are not supported.
          */
         ResponseKnownTool: components["schemas"]["ResponseFunctionTool"] | components["schemas"]["ResponseCustomTool"] | components["schemas"]["ResponseNamespaceTool"] | components["schemas"]["ResponseWebSearchTool"] | components["schemas"]["ResponseImageTool"] | components["schemas"]["ResponseToolSearchTool"] | components["schemas"]["ResponseClientTool"] | components["schemas"]["ResponseComputerTool"] | components["schemas"]["ResponseVendorTool"];
+        /** @description Makes the model call this function. */
         ResponseFunctionChoice: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -6213,6 +7167,7 @@ export interface components {
             type: "function";
             name: components["schemas"]["PlainName"];
         };
+        /** @description Makes the model call this custom tool. */
         ResponseCustomChoice: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -6221,6 +7176,7 @@ export interface components {
             type: "custom";
             name: components["schemas"]["PlainName"];
         };
+        /** @description Makes the model have an image made. */
         ResponseImageChoice: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -6228,9 +7184,13 @@ export interface components {
              */
             type: "image_generation";
         };
+        /**
+         * @description Makes the model search the web, if this is the only tool; else the model decides, with a
+         *     warning.
+         */
         ResponseSearchChoice: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Both types are the same search. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "web_search" | "web_search_preview";
@@ -6238,28 +7198,43 @@ export interface components {
         /** @description A tool by its type. */
         ResponseToolTypeChoice: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description The type of the tool. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "tool_search" | "apply_patch" | "shell" | "local_shell" | "computer" | "computer_use_preview";
         };
+        /** @description A tool of the request, by its name or type. */
         ResponseNamedChoice: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseImageChoice"] | components["schemas"]["ResponseSearchChoice"] | components["schemas"]["ResponseToolTypeChoice"];
+        /** @description Limits the model to some of the tools of the request. */
         ResponseAllowedChoice: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "allowed_tools";
-            /** @enum {string} */
+            /**
+             * @description `auto`: the model decides whether to call one. `required`: it calls at least one.
+             * @enum {string}
+             */
             mode: "auto" | "required";
+            /** @description The tools that the model may call. */
             tools: components["schemas"]["ResponseNamedChoice"][];
         };
+        /** @description A tool to call, or the tools to choose from. */
         ResponseToolChoiceObject: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseImageChoice"] | components["schemas"]["ResponseSearchChoice"] | components["schemas"]["ResponseToolTypeChoice"] | components["schemas"]["ResponseAllowedChoice"];
+        /**
+         * @description `none` forbids calls, `auto`, the default with tools, lets the model decide, `required`
+         *     makes it call a tool; an object names the tools. Null for `auto`.
+         */
         ResponseToolChoice: ("none" | "auto" | "required") | components["schemas"]["ResponseToolChoiceObject"] | null;
+        /** @description Options of a stream. */
         ResponseStreamOptions: {
+            /** @description OpenAI's padding of events against the analysis of traffic. The gateway adds none. */
             include_obfuscation?: boolean;
         };
+        /** @description How the model reasons. */
         ResponseReasoningOptions: {
+            /** @description How much the model reasons; null for its default. */
             effort?: components["schemas"]["ReasoningEffort"] | null;
             /**
              * @description Reasoning that the vendor returns is always in the response.
@@ -6267,6 +7242,7 @@ export interface components {
              */
             summary?: "auto" | "concise" | "detailed";
         };
+        /** @description An answer in JSON that matches a schema, as far as the vendor can enforce it. */
         ResponseJsonSchemaFormat: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -6275,19 +7251,29 @@ export interface components {
             type: "json_schema";
             /** @description 1 to 64 letters, digits and `_`, `-`, without spaces. */
             name: string;
+            /** @description What the format is for, for the model; null for nothing. */
             description?: string | null;
+            /** @description The JSON Schema of the answer. */
             schema: {
                 [key: string]: unknown;
             };
+            /** @description Whether the answer must match `schema` exactly; null for the default. */
             strict?: boolean | null;
         };
+        /** @description The form of the answer. */
         ResponseTextFormat: components["schemas"]["TextFormat"] | components["schemas"]["JsonObjectFormat"] | components["schemas"]["ResponseJsonSchemaFormat"];
+        /** @description The form and the length of the answer. */
         ResponseTextOptions: {
             format?: components["schemas"]["ResponseTextFormat"];
-            /** @enum {string} */
+            /**
+             * @description How long the answer should be. Vendors without the setting ignore it with a warning.
+             * @enum {string}
+             */
             verbosity?: "low" | "medium" | "high";
         };
+        /** @description A message of the model. */
         ResponseOutputMessage: {
+            /** @description Identifies the item; an `item_reference` can name it if the response is stored. */
             id: string;
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -6297,20 +7283,32 @@ export interface components {
             status: components["schemas"]["ResponseItemStatus"];
             /** @enum {string} */
             role: "assistant";
+            /** @description The parts of the message, in order. */
             content: components["schemas"]["ResponseOutputPart"][];
         };
+        /** @description A part of a message of the model. */
         ResponseOutputPart: components["schemas"]["ResponseOutputText"] | components["schemas"]["ResponseRefusal"];
+        /** @description An item that the model, or a tool, made. */
         ResponseOutputItem: components["schemas"]["ResponseOutputMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseToolSearchCall"] | components["schemas"]["ResponseToolSearchOutput"] | components["schemas"]["ResponsePatchCall"] | components["schemas"]["ResponseShellCall"] | components["schemas"]["ResponseLocalShellCall"] | components["schemas"]["ResponseComputerCall"] | components["schemas"]["ResponseCompaction"];
+        /** @description The tokens and the cost of the response. */
         ResponseUsage: {
+            /** @description All input tokens, also those from the prompt cache. */
             input_tokens: number;
+            /** @description Parts of the input tokens. */
             input_tokens_details: {
+                /** @description Tokens that the provider read from its prompt cache. */
                 cached_tokens: number;
+                /** @description Tokens that the provider wrote to its prompt cache. */
                 cache_write_tokens: number;
             };
+            /** @description All output tokens, also those of reasoning. */
             output_tokens: number;
+            /** @description Parts of the output tokens. */
             output_tokens_details: {
+                /** @description Tokens that were used for reasoning. */
                 reasoning_tokens: number;
             };
+            /** @description The sum of input and output tokens. */
             total_tokens: number;
             /** @description US dollars; null if the price is not known. */
             cost?: components["schemas"]["Usd"] | null;
@@ -6320,6 +7318,7 @@ export interface components {
         /** @description The use of tools that the gateway or the vendor runs; absent without such a use. The cost is in `usage`. */
         ResponseToolUsage: {
             image_gen: components["schemas"]["ResponseImageUsage"];
+            /** @description Searches of the web. */
             web_search: {
                 /** @description Searches as the vendor charges them. */
                 num_requests: number;
@@ -6327,26 +7326,46 @@ export interface components {
         };
         /** @description Tokens of all images, as far as the vendors report them. */
         ResponseImageUsage: {
+            /** @description Tokens of the prompts and the input images. */
             input_tokens: number;
             input_tokens_details: components["schemas"]["ResponseImageTokens"];
+            /** @description Tokens of the images that were made. */
             output_tokens: number;
             output_tokens_details: components["schemas"]["ResponseImageTokens"];
+            /** @description The sum of input and output tokens. */
             total_tokens: number;
         };
+        /** @description Tokens by what they stand for. */
         ResponseImageTokens: {
+            /** @description Tokens of texts. */
             text_tokens: number;
+            /** @description Tokens of images. */
             image_tokens: number;
         };
         /** @enum {string} */
         ResponseObject: "response";
-        /** @enum {string} */
+        /**
+         * @description How far the response has come. `incomplete`: it was cut off, for the reason in
+         *     `incomplete_details`. `failed`: `error` says why.
+         * @enum {string}
+         */
         ResponseStatus: "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
+        /** @description Why a response failed. */
         ResponseFailure: {
+            /**
+             * @description The reason in the terms of OpenAI: `rate_limit_exceeded` and `server_error` can be tried
+             *     again.
+             */
             code: string;
+            /** @description What is wrong and how to fix it. */
             message: string;
         };
         /** @description OpenAI's response object. Options that the request left out are null or the default. */
         ModelResponse: {
+            /**
+             * @description The id of the response, for `previous_response_id` and `GET /v1/responses/{response_id}`
+             *     if it is stored.
+             */
             id: string;
             object: components["schemas"]["ResponseObject"];
             /** @description Unix time in seconds. */
@@ -6354,61 +7373,104 @@ export interface components {
             /** @description Unix time in seconds. */
             completed_at: number | null;
             status: components["schemas"]["ResponseStatus"];
+            /** @description Whether the response is made without a connection. */
             background: boolean;
+            /** @description Why the response failed; null if it did not. */
             error: components["schemas"]["ResponseFailure"] | null;
+            /** @description Why the response was cut off; null if it was not. */
             incomplete_details: {
-                /** @enum {string} */
+                /**
+                 * @description `max_output_tokens`: the limit of the request or of the model. `content_filter`: a
+                 *     filter of the vendor.
+                 * @enum {string}
+                 */
                 reason?: "max_output_tokens" | "content_filter";
             } | null;
+            /** @description As in the request; null for none. */
             instructions: string | null;
+            /** @description As in the request; null for the longest answer of the model. */
             max_output_tokens: number | null;
             max_tool_calls: components["schemas"]["ResponseToolCallsMax"];
+            /** @description As in the request; empty for none. */
             metadata: {
                 [key: string]: string;
             };
             /** @description The model that answered, as its provider names it. */
             model: string;
+            /**
+             * @description What the model made, in order. Send it back to continue the conversation, or use
+             *     `previous_response_id`.
+             */
             output: (components["schemas"]["ResponseOutputItem"] | components["schemas"]["ResponseOtherItem"])[];
+            /** @description Whether the model may call several tools at once. */
             parallel_tool_calls: boolean;
+            /** @description The stored response that this one continues; null for none. */
             previous_response_id: string | null;
+            /** @description As in the request; null for none. */
             prompt_cache_key: string | null;
+            /** @description How the model reasons, as in the request. */
             reasoning: {
+                /** @description How much the model reasons; null for its default. */
                 effort?: components["schemas"]["ReasoningEffort"] | null;
+                /** @description As in the request; null for none. */
                 summary?: string | null;
             };
+            /** @description As in the request; null for none. */
             safety_identifier: string | null;
+            /** @description The service tier that was used, or else the requested one; null for neither. */
             service_tier: string | null;
             /** @description Whether the response is stored. */
             store: boolean;
+            /** @description As in the request; null for the default. */
             temperature: number | null;
+            /** @description The form and the length of the answer, as in the request. */
             text: {
                 format: components["schemas"]["ResponseTextFormat"];
+                /** @description How long the answer should be; absent if the request does not say it. */
                 verbosity?: string;
             };
             tool_choice: components["schemas"]["ResponseToolChoice"];
+            /** @description As in the request; empty for none. */
             tools: components["schemas"]["ResponseTool"][];
+            /** @description As in the request; null for the default. */
             top_p: number | null;
-            /** @enum {string} */
+            /**
+             * @description No part of the conversation was left out.
+             * @enum {string}
+             */
             truncation: "disabled";
             tool_usage?: components["schemas"]["ResponseToolUsage"];
+            /** @description The tokens and the cost; null until the response has ended. */
             usage: components["schemas"]["ResponseUsage"] | null;
+            /** @description As in the request; null for none. */
             user: string | null;
+            /** @description Parameters that were changed or left out; absent if there are none. */
             warnings?: components["schemas"]["Warning"][];
         };
+        /** @description A stored response that was deleted. */
         DeletedResponse: {
+            /** @description The id of the deleted response. */
             id: string;
             object: components["schemas"]["ResponseObject"];
             /** @enum {boolean} */
             deleted: true;
         };
+        /** @description A page of the input items of a stored response. */
         ResponseItemList: {
             object: components["schemas"]["ListObject"];
+            /** @description The items of the page, newest first unless `order` is `asc`. */
             data: (components["schemas"]["ResponseTypedItem"] | components["schemas"]["ResponseOtherItem"])[];
+            /** @description The id of the first item of `data`; null for an empty page. */
             first_id: string | null;
+            /** @description The id of the last item of `data`; null for an empty page. */
             last_id: string | null;
+            /** @description Whether more items follow those of `data`. */
             has_more: boolean;
         };
-        /** @enum {string} */
+        /**
+         * @description What an event of a streamed response reports, in OpenAI's terms.
+         * @enum {string}
+         */
         ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.output_item.done" | "response.content_part.added" | "response.content_part.done" | "response.output_text.delta" | "response.output_text.done" | "response.output_text.annotation.added" | "response.web_search_call.in_progress" | "response.web_search_call.searching" | "response.web_search_call.completed" | "response.refusal.delta" | "response.refusal.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.image_generation_call.in_progress" | "response.image_generation_call.generating" | "response.image_generation_call.partial_image" | "response.image_generation_call.completed" | "response.compaction.compacting" | "response.completed" | "response.incomplete" | "response.failed" | "error" | "keepalive";
         /** @description One event of a streamed response, in OpenAI's form. `keepalive` has no other members. */
         ResponseEvent: {
@@ -6420,9 +7482,16 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @enum {string} */
+        /**
+         * @description What a model reads or makes.
+         * @enum {string}
+         */
         Modality: "text" | "image" | "audio" | "video" | "pdf" | "embedding" | "moderation";
-        /** @enum {string} */
+        /**
+         * @description `deprecated`: the model will be switched off. `deactivated`: it was, and requests are
+         *     refused or answered by its successor.
+         * @enum {string}
+         */
         ModelStatus: "active" | "deprecated" | "deactivated";
         /** @description Prices in US dollars as decimal strings. Absent prices are not known or do not apply. */
         ModelPricing: {
@@ -6481,10 +7550,17 @@ export interface components {
         };
         /** @description A decimal number as a string, so that parsers do not round it. */
         Decimal: string;
+        /** @description The price of an image, for images with all properties that are given. */
         ImagePrice: {
             usd: components["schemas"]["Decimal"];
+            /** @description The size class, such as `1K`; absent if the price is the same for all. */
             size_class?: string;
+            /** @description The quality; absent if the price is the same for all. */
             quality?: string;
+            /**
+             * @description Width and height in pixels, such as `1024x1024`; absent if the price is the same for
+             *     all.
+             */
             size?: string;
             /**
              * @description The price applies to images of at most this many pixels. If several match, the first
@@ -6492,7 +7568,9 @@ export interface components {
              */
             pixels_max?: number;
         };
+        /** @description Prices of requests with a long input. */
         PriceTier: {
+            /** @description The prices apply to a request with more input tokens than this. */
             input_tokens_above: number;
             input_per_million_tokens?: components["schemas"]["Decimal"];
             cached_input_per_million_tokens?: components["schemas"]["Decimal"];
@@ -6502,6 +7580,7 @@ export interface components {
             audio_input_per_million_tokens?: components["schemas"]["Decimal"];
             image_input_per_million_tokens?: components["schemas"]["Decimal"];
         };
+        /** @description The price of a service tier. */
         ServiceTierPrice: {
             /** @description The service tier as the vendor names it. */
             service_tier: string;
@@ -6514,6 +7593,7 @@ export interface components {
         OffPeakPrice: {
             /** @description Factor on the full price outside the peak hours. */
             multiplier: components["schemas"]["Decimal"];
+            /** @description The hours at the full price. */
             peak: components["schemas"]["PeakHours"][];
             /**
              * @description Whether public holidays of the vendor's country are off-peak too. The catalog has no
@@ -6521,6 +7601,7 @@ export interface components {
              */
             except_holidays?: boolean;
         };
+        /** @description A range of hours on some days of the week, in UTC. */
         PeakHours: {
             from: components["schemas"]["HourUtc"];
             to: components["schemas"]["HourUtc"];
@@ -6537,38 +7618,60 @@ export interface components {
         };
         /** @enum {string} */
         ModelObject: "model";
+        /** @description A model, with what it can do and what it costs. */
         Model: {
+            /** @description The identifier of the model, for `model` of a request. */
             id: string;
             object: components["schemas"]["ModelObject"];
             /** @description Unix time in seconds; 0 if the release date is not known. */
             created: number;
             /** @description The provider. */
             owned_by: string;
+            /** @description The name of the model, for people. */
             name: string;
+            /** @description The family of the model, by which `family` filters lists. */
             family: string;
             status: components["schemas"]["ModelStatus"];
+            /** @description Other names that a request may use. */
             aliases?: string[];
+            /** @description What the model reads. */
             input_modalities: components["schemas"]["Modality"][];
+            /** @description What the model makes. */
             output_modalities: components["schemas"]["Modality"][];
             /** @description What the model supports. Absent members are not known. */
             capabilities?: {
                 [key: string]: boolean;
             };
+            /** @description The most tokens of a request with its answer; null if it is not known. */
             context_window?: number | null;
+            /** @description The most tokens of an answer; null if it is not known. */
             max_output_tokens?: number | null;
             /** @description The current prices. */
             pricing: components["schemas"]["ModelPricing"];
             /** @description Future prices, in the order of their first days. */
             price_changes?: components["schemas"]["PriceChange"][];
+            /** @description How the model makes images; null if it makes none. */
             image?: components["schemas"]["ImageAbilities"] | null;
+            /** @description What a request for images may contain; null if the model makes none. */
             image_form?: components["schemas"]["ImageForm"] | null;
+            /** @description How the model makes embeddings; null if it makes none. */
             embedding?: components["schemas"]["EmbeddingAbilities"] | null;
+            /**
+             * @description The day on which the model was or will be deprecated, as YYYY-MM-DD; null if none is
+             *     known.
+             */
             deprecated_at?: string | null;
+            /**
+             * @description The day on which the model was or will be switched off, as YYYY-MM-DD; null if none is
+             *     known.
+             */
             deactivated_at?: string | null;
+            /** @description The id of the model that answers after it was switched off; null if there is none. */
             successor?: string | null;
         };
         /** @enum {string} */
         ListObject: "list";
+        /** @description The models that the key can use. */
         ModelList: {
             /**
              * @description Only with `client_version`, for Codex. Empty: Codex has descriptions and instructions of its own, and
@@ -6578,6 +7681,7 @@ export interface components {
                 [key: string]: unknown;
             }[];
             object: components["schemas"]["ListObject"];
+            /** @description The models, with prices of today. */
             data: components["schemas"]["Model"][];
         };
         /** @description A model in the form of Anthropic's API. */
@@ -6586,21 +7690,27 @@ export interface components {
             type: "model";
             /** @description Model identifier, or an alias of the operator. */
             id: string;
+            /** @description The name of the model, for people. */
             display_name: string;
             /**
              * Format: date-time
              * @description When the model was released; the epoch if unknown, as in Anthropic's API.
              */
             created_at: string;
+            /** @description The most tokens of a request with its answer; null if it is not known. */
             max_input_tokens: number | null;
+            /** @description The most tokens of an answer; null if it is not known. */
             max_tokens: number | null;
         };
         /** @description A page of models in the form of Anthropic's API. */
         AnthropicModelList: {
+            /** @description The models of the page. */
             data: components["schemas"]["AnthropicModel"][];
             /** @description Whether the list has more models after the page, or before it with `before_id`. */
             has_more: boolean;
+            /** @description The id of the first item of `data`; null for an empty page. */
             first_id: string | null;
+            /** @description The id of the last item of `data`; null for an empty page. */
             last_id: string | null;
         };
         /**
@@ -6609,16 +7719,31 @@ export interface components {
          *     `sizes` are those that the vendor recommends. `none`: the model decides.
          */
         ImageSizeRule: {
-            /** @enum {string} */
+            /**
+             * @description Which of the rules applies.
+             * @enum {string}
+             */
             kind: "list" | "classes" | "free" | "none";
+            /** @description Sizes in pixels. */
             sizes?: components["schemas"]["ImagePixels"][];
+            /**
+             * @description The size, or the size class, of a request that names none; absent or `auto` if the
+             *     vendor decides.
+             */
             default_size?: string;
+            /** @description The size classes, such as `1K`. */
             size_classes?: string[];
+            /** @description The ratios of width to height. */
             aspect_ratios?: components["schemas"]["ImageAspectRatio"][];
+            /** @description The shortest side, in pixels. */
             side_min?: number;
+            /** @description The longest side, in pixels. */
             side_max?: number;
+            /** @description Both sides are multiples of this number of pixels. */
             side_multiple?: number;
+            /** @description The fewest pixels of an image. */
             pixels_min?: number;
+            /** @description The most pixels of an image. */
             pixels_max?: number;
             /** @description Pixels of each aspect ratio in the class `1K`; other classes are multiples. */
             aspect_ratio_pixels?: {
@@ -6627,8 +7752,10 @@ export interface components {
             /** @description Maximum ratio of the longer side to the shorter side. */
             ratio_max?: number;
         };
+        /** @description How a model makes images. */
         ImageAbilities: {
             size: components["schemas"]["ImageSizeRule"];
+            /** @description The qualities that the model has; absent for none. */
             qualities?: string[];
             /** @description Formats that the vendor produces; the gateway converts to others, except to `svg`. */
             output_formats?: string[];
@@ -6645,6 +7772,7 @@ export interface components {
              *     requested size.
              */
             edits_without_size?: boolean;
+            /** @description The values of `input_fidelity` that the model takes; absent for none. */
             input_fidelities?: string[];
             /** @description Members of `image_config` that the model takes besides the sizes, formats and settings described here. */
             options?: string[];
@@ -6662,8 +7790,11 @@ export interface components {
             complexity?: boolean;
             /** @description Whether `safety_identifier` is sent to the vendor. */
             safety_identifier?: boolean;
+            /** @description The most images of one call of the vendor; a request for more makes several calls. */
             images_per_call_max: number;
+            /** @description The fewest input images of a request. */
             reference_images_min: number;
+            /** @description The most input images of a request; 0 if the model takes none. */
             reference_images_max: number;
         };
         /**
@@ -6687,9 +7818,13 @@ export interface components {
              */
             asynchronous: boolean;
         };
+        /** @description The input images of a request. */
         InputImageRule: {
+            /** @description The fewest input images of a request. */
             minimum: number;
+            /** @description The most input images of a request. */
             maximum: number;
+            /** @description The formats that the model takes. */
             formats: ("png" | "jpeg" | "webp" | "heic" | "heif")[];
             /** @description The shortest side in pixels that the vendor takes. Null if no minimum is known. */
             side_min: number | null;
@@ -6706,7 +7841,9 @@ export interface components {
         EmbeddingAbilities: {
             /** @description Length of the vectors unless another is requested. */
             dimensions: number;
+            /** @description The shortest vectors that can be requested. */
             dimensions_min?: number;
+            /** @description The longest vectors that can be requested. */
             dimensions_max?: number;
             /** @description The only lengths that can be requested. */
             dimension_choices?: number[];
@@ -6719,7 +7856,9 @@ export interface components {
             /** @description Whether `user` is sent to the vendor. */
             end_user?: boolean;
         };
+        /** @description The number of a token of the model. */
         TokenId: number;
+        /** @description The texts to embed. */
         CreateEmbeddingRequest: {
             /**
              * @description The embedding model to use.
@@ -6738,8 +7877,13 @@ export interface components {
             encoding_format?: components["schemas"]["EmbeddingEncoding"] | null;
             /** @description Length of the vectors. A model whose vectors have a fixed length refuses another length. */
             dimensions?: number | null;
+            /**
+             * @description An identifier of your end user; null for none. Models that take none ignore it with a
+             *     warning.
+             */
             user?: components["schemas"]["EndUser"] | null;
         };
+        /** @description What to classify. */
         CreateModerationRequest: {
             /**
              * @description The moderation model to use; `omni-moderation-latest` if absent.
@@ -6749,15 +7893,19 @@ export interface components {
             /** @description A text, a list of texts, or a list of parts that are classified together. */
             input: string | string[] | components["schemas"]["ModerationPart"][];
         };
+        /** @description A text or an image to classify. */
         ModerationPart: components["schemas"]["ModerationTextPart"] | components["schemas"]["ModerationImagePart"];
+        /** @description A text to classify. */
         ModerationTextPart: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "text";
+            /** @description The text of the part. */
             text: string;
         };
+        /** @description An image to classify. */
         ModerationImagePart: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -6765,6 +7913,7 @@ export interface components {
              */
             type: "image_url";
             /**
+             * @description The image to classify.
              * @example {
              *       "url": "https://example.com/boat.png"
              *     }
@@ -6791,53 +7940,74 @@ export interface components {
                 [key: string]: string[];
             };
         };
+        /** @description The results of a moderation. */
         ModerationList: {
+            /** @description Identifies the moderation, as the vendor names it. */
             id: string;
+            /** @description The moderation model that answered. */
             model: string;
+            /** @description A result for each text of `input`, or one for a list of parts. */
             results: components["schemas"]["Moderation"][];
             /** @description The adjustments of the request; absent if there are none. */
             warnings?: components["schemas"]["Warning"][];
         };
-        /** @enum {string} */
+        /**
+         * @description How vectors are written.
+         * @enum {string}
+         */
         EmbeddingEncoding: "float" | "base64";
         /** @enum {string} */
         EmbeddingObject: "embedding";
+        /** @description The vector of one text. */
         Embedding: {
             object: components["schemas"]["EmbeddingObject"];
             /** @description Place of the text in `input`. */
             index: number;
+            /** @description The vector, as numbers or as base64, as `encoding_format` says. */
             embedding: number[] | string;
         };
+        /** @description The tokens and the cost of the call. */
         EmbeddingUsage: {
+            /** @description Tokens of all texts. */
             prompt_tokens: number;
+            /** @description The same number, since embeddings have no output tokens. */
             total_tokens: number;
             /** @description US dollars; null if the price is not known. */
             cost?: components["schemas"]["Usd"] | null;
             cost_status?: components["schemas"]["CostStatus"];
             cost_details?: components["schemas"]["CostDetails"];
         };
+        /** @description The vectors of the texts. */
         EmbeddingList: {
             object: components["schemas"]["ListObject"];
+            /** @description The vectors, in the order of `input`. */
             data: components["schemas"]["Embedding"][];
             /** @description The model that answered, by its id in `/v1/models`. */
             model: string;
             usage: components["schemas"]["EmbeddingUsage"];
+            /** @description Parameters that were changed or left out; absent if there are none. */
             warnings?: components["schemas"]["Warning"][];
         };
         /** @description A string, or a whole number that a double represents exactly. */
         JsonRpcId: string | number;
+        /** @description A request to the tool server, or of it. */
         JsonRpcRequest: {
             /** @enum {string} */
             jsonrpc: "2.0";
             id: components["schemas"]["JsonRpcId"];
+            /** @description The method, such as `tools/call`. */
             method: string;
+            /** @description The arguments of the method, as MCP defines them; null or absent for none. */
             params?: ({
+                /** @description Data about the request; null or absent for none. */
                 _meta?: components["schemas"]["JsonRpcMeta"] | components["schemas"]["ModernMeta"] | null;
             } & {
                 [key: string]: unknown;
             }) | null;
         };
+        /** @description Data about a request of a revision before 2026-07-28. */
         JsonRpcMeta: {
+            /** @description Asks for progress notifications, which name this token; null for none. */
             progressToken?: components["schemas"]["JsonRpcId"] | null;
         } & {
             [key: string]: unknown;
@@ -6848,11 +8018,15 @@ export interface components {
          */
         ModernMeta: {
             "io.modelcontextprotocol/protocolVersion": components["schemas"]["ModernRevision"];
+            /** @description The features of MCP that the client has. */
             "io.modelcontextprotocol/clientCapabilities": {
                 [key: string]: unknown;
             };
+            /** @description The program of the client, for the list of connected programs. */
             "io.modelcontextprotocol/clientInfo"?: {
+                /** @description The name of the program. */
                 name: string;
+                /** @description The version of the program. */
                 version: string;
             } & {
                 [key: string]: unknown;
@@ -6877,6 +8051,7 @@ export interface components {
             id: components["schemas"]["JsonRpcId"];
             /** @enum {string} */
             method: "subscriptions/listen";
+            /** @description Which events to send. */
             params: {
                 _meta: components["schemas"]["ModernMeta"];
                 notifications: components["schemas"]["SubscriptionFilter"];
@@ -6889,9 +8064,13 @@ export interface components {
          *     changes of the tool list; the acknowledgement lists the supported events only.
          */
         SubscriptionFilter: {
+            /** @description Whether to report changes of the list of tools. */
             toolsListChanged?: boolean;
+            /** @description Has no effect, since the tool server has no prompts. */
             promptsListChanged?: boolean;
+            /** @description Has no effect, since the tool server has no resources. */
             resourcesListChanged?: boolean;
+            /** @description Has no effect, since the tool server has no resources. */
             resourceSubscriptions?: string[];
         } & {
             [key: string]: unknown;
@@ -6900,15 +8079,19 @@ export interface components {
         JsonRpcNotification: {
             /** @enum {string} */
             jsonrpc: "2.0";
+            /** @description The method, such as `notifications/cancelled`. */
             method: string;
+            /** @description What the method reports; null or absent for nothing. */
             params?: {
                 [key: string]: unknown;
             } | null;
         };
+        /** @description The result of a request. */
         JsonRpcResultResponse: {
             /** @enum {string} */
             jsonrpc: "2.0";
             id: components["schemas"]["JsonRpcId"];
+            /** @description The result, as MCP defines it for the method. */
             result: {
                 /** @description The revision that `initialize` agreed on. */
                 protocolVersion?: components["schemas"]["LegacyRevision"];
@@ -6930,9 +8113,13 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description What is wrong with a message, or what failed. */
         JsonRpcError: {
+            /** @description The number of the error, from those of `JsonRpcErrorResponse`. */
             code: number;
+            /** @description What is wrong and how to fix it. */
             message: string;
+            /** @description The error in the form of the HTTP API, without its message, or the supported revisions. */
             data?: unknown;
         };
         /**
@@ -6945,6 +8132,7 @@ export interface components {
         JsonRpcErrorResponse: {
             /** @enum {string} */
             jsonrpc: "2.0";
+            /** @description The id of the request; null if the message has none that could be read. */
             id: components["schemas"]["JsonRpcId"] | null;
             error: components["schemas"]["JsonRpcError"];
         };
@@ -6952,6 +8140,7 @@ export interface components {
         JsonRpcMessage: components["schemas"]["SubscriptionsListen"] | components["schemas"]["JsonRpcRequest"] | components["schemas"]["JsonRpcNotification"] | components["schemas"]["JsonRpcResultResponse"] | components["schemas"]["JsonRpcErrorResponse"];
         /** @description A message, or a batch of messages. */
         JsonRpcBody: components["schemas"]["JsonRpcMessage"] | components["schemas"]["JsonRpcMessage"][];
+        /** @description The response to one request. */
         JsonRpcResponse: components["schemas"]["JsonRpcResultResponse"] | components["schemas"]["JsonRpcErrorResponse"];
         /** @description The response to one request, or the responses to a batch. */
         JsonRpcAnswer: components["schemas"]["JsonRpcResponse"] | components["schemas"]["JsonRpcResponse"][];
@@ -6965,12 +8154,17 @@ export interface components {
          * @enum {string}
          */
         ModernRevision: "2026-07-28";
+        /** @description What the tool server is, for a plain GET that checks whether it responds. */
         ToolServer: {
+            /** @description The name of the tool server. */
             name: string;
+            /** @description The version of the gateway. */
             version: string;
+            /** @description What the tool server offers, in a sentence. */
             description: string;
             /** @enum {string} */
             protocolVersion: "2024-11-05";
+            /** @description The features of MCP that the tool server has. */
             capabilities: Record<string, never>;
         };
         /** @description One row of the catalog. */
@@ -8713,6 +9907,7 @@ export interface components {
         AllowRepeatHeader: components["schemas"]["Switch"];
     };
     requestBodies: {
+        /** @description The edit, as JSON, or as a form with files. */
         ImageEdit: {
             content: {
                 "application/json": components["schemas"]["CreateImageEditRequest"];
@@ -11369,7 +12564,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example V1StGXR8_Z5jdHi6B-myT */
+                /**
+                 * @description Identifies the sign-in, as in the address to which the browser was redirected.
+                 * @example V1StGXR8_Z5jdHi6B-myT
+                 */
                 uid: string;
             };
             cookie?: never;
@@ -11432,7 +12630,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example V1StGXR8_Z5jdHi6B-myT */
+                /**
+                 * @description Identifies the sign-in, as in the address to which the browser was redirected.
+                 * @example V1StGXR8_Z5jdHi6B-myT
+                 */
                 uid: string;
             };
             cookie?: never;
@@ -11469,7 +12670,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example V1StGXR8_Z5jdHi6B-myT */
+                /**
+                 * @description Identifies the sign-in, as in the address to which the browser was redirected.
+                 * @example V1StGXR8_Z5jdHi6B-myT
+                 */
                 uid: string;
             };
             cookie?: never;
@@ -11709,6 +12913,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description Whether the token can still be used. */
                         active: boolean;
                     };
                 };
@@ -11756,6 +12961,7 @@ export interface operations {
                      *     }
                      */
                     "application/jwk-set+json": {
+                        /** @description The public keys of the gateway, as JSON Web Keys (RFC 7517). */
                         keys: Record<string, never>[];
                     };
                 };

@@ -28,8 +28,8 @@ export function checkFiles(
     document,
     bodies.map(({ operation }) => jsonBody(operation)!),
   )
-  // The cast is safe, since `forChecks` replaces schemas only.
-  const contract = forChecks(withTexts(asked, asked.components.schemas)) as Document
+  // The cast is safe, since both functions replace schemas only.
+  const contract = withReadTexts(forChecks(withTexts(asked, asked.components.schemas))) as Document
   const schemas = Object.keys(document.components.schemas).filter((n) => checkedAlone.test(n))
   const strict = new Ajv2020({ ...options, useDefaults: true })
   strict.addKeyword(absentNulls)
@@ -38,7 +38,7 @@ export function checkFiles(
   lenient.addSchema(contract, 'contract')
   const bodyCode = compile(strict, {
     ...mapped(bodies, 'body', ({ id, operation }) => [id, rebased(jsonBody(operation)!)]),
-    ...mapped(tools, 'tool', (tool) => [tool.name, checkedSchema(tool)]),
+    ...mapped(tools, 'tool', (tool) => [tool.name, withReadTexts(checkedSchema(tool)) as Schema]),
     ...mapped(schemas, 'schema', (n) => [n, { $ref: `contract#/components/schemas/${n}` }]),
   })
   const parameterCode = compile(lenient, {
@@ -111,6 +111,17 @@ function forChecks(value: unknown): unknown {
     return { propertyName: value.propertyName, values: Object.keys(Object(value.mapping)) }
   const inner = Object.fromEntries(Object.entries(value).map(([k, v]) => [k, forChecks(v)]))
   return 'properties' in value && 'required' in value ? withTags(inner) : inner
+}
+
+/** The value without descriptions that no message quotes: they would be loaded with the code. */
+function withReadTexts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withReadTexts)
+  if (typeof value !== 'object' || value === null) return value
+  const isQuoted = ['pattern', 'enum', 'const'].some((keyword) => keyword in value)
+  const kept = Object.entries(value).filter(
+    ([name, inner]) => name !== 'description' || typeof inner !== 'string' || isQuoted,
+  )
+  return Object.fromEntries(kept.map(([name, inner]) => [name, withReadTexts(inner)]))
 }
 
 /**

@@ -6,6 +6,9 @@ export type ClientOptions = {
 
 export type Webhooks = OnImageJobCompletedWebhookRequest | OnImageJobFailedWebhookRequest | OnResponseCompletedWebhookRequest | OnResponseFailedWebhookRequest | OnResponseIncompleteWebhookRequest | OnResponseCancelledWebhookRequest | OnWebhookTestWebhookRequest;
 
+/**
+ * An error of the OAuth endpoints (RFC 6749 section 5.2).
+ */
 export type OAuthError = {
     /**
      * An error code of RFC 6749 or its extensions.
@@ -15,86 +18,282 @@ export type OAuthError = {
      * What is wrong and how to fix it.
      */
     error_description?: string;
+    /**
+     * The `state` of the authorization request, if it had one.
+     */
     state?: string;
+    /**
+     * The address of the gateway, the issuer of the error (RFC 9207).
+     */
     iss?: string;
+    /**
+     * The scopes that the request lacks or may not have, separated by spaces.
+     */
     scope?: string;
 };
 
+/**
+ * The tool server as a protected resource (RFC 9728).
+ */
 export type ResourceMetadata = {
+    /**
+     * The address of the tool server, and the audience of its tokens.
+     */
     resource: string;
+    /**
+     * The issuers whose tokens the tool server accepts.
+     */
     authorization_servers: Array<string>;
+    /**
+     * The scopes that a client can request for the tool server.
+     */
     scopes_supported: Array<string>;
+    /**
+     * Where a request may have its token.
+     */
     bearer_methods_supported: Array<string>;
+    /**
+     * The name of the resource, for people.
+     */
     resource_name?: string;
+    /**
+     * The address of the API reference.
+     */
     resource_documentation?: string;
 };
 
+/**
+ * The authorization server (RFC 8414); it lists only what is enabled.
+ */
 export type ServerMetadata = {
+    /**
+     * The address of the gateway, without a path.
+     */
     issuer: string;
+    /**
+     * Where a client sends the browser to begin a sign-in.
+     */
     authorization_endpoint: string;
+    /**
+     * Where a client exchanges a code, a refresh token or its secret for tokens.
+     */
     token_endpoint: string;
+    /**
+     * Where a client registers itself (RFC 7591); absent if the operator forbids it.
+     *
+     */
     registration_endpoint?: string;
+    /**
+     * Where a client ends a token (RFC 7009).
+     */
     revocation_endpoint?: string;
+    /**
+     * Where a client learns whether a token is valid (RFC 7662).
+     */
     introspection_endpoint?: string;
+    /**
+     * Where the public keys of the gateway are.
+     */
     jwks_uri?: string;
+    /**
+     * The scopes that a client can request.
+     */
     scopes_supported?: Array<string>;
+    /**
+     * The values of `response_type` that the authorization endpoint takes.
+     */
     response_types_supported: Array<string>;
+    /**
+     * How the code can be returned to the client.
+     */
     response_modes_supported?: Array<string>;
+    /**
+     * The values of `grant_type` that the token endpoint takes.
+     */
     grant_types_supported?: Array<string>;
+    /**
+     * How a client can authenticate at the token endpoint.
+     */
     token_endpoint_auth_methods_supported?: Array<string>;
+    /**
+     * The algorithms of `private_key_jwt` assertions.
+     */
     token_endpoint_auth_signing_alg_values_supported?: Array<string>;
+    /**
+     * How a client can authenticate to revoke a token.
+     */
     revocation_endpoint_auth_methods_supported?: Array<string>;
+    /**
+     * How a client can authenticate to inspect a token.
+     */
     introspection_endpoint_auth_methods_supported?: Array<string>;
+    /**
+     * The methods of PKCE (RFC 7636), which every code needs.
+     */
     code_challenge_methods_supported?: Array<string>;
+    /**
+     * Whether redirects name the issuer in `iss` (RFC 9207).
+     */
     authorization_response_iss_parameter_supported?: boolean;
+    /**
+     * Whether a `client_id` can be the address of a metadata document; absent if not.
+     *
+     */
     client_id_metadata_document_supported?: boolean;
+    /**
+     * The address of the API reference.
+     */
     service_documentation?: string;
+    /**
+     * The kinds of subjects; only for clients of OpenID Connect.
+     */
     subject_types_supported?: Array<string>;
+    /**
+     * The algorithms that OpenID Connect requires to be named; the gateway issues no ID
+     * tokens.
+     *
+     */
     id_token_signing_alg_values_supported?: Array<string>;
 };
 
+/**
+ * The tokens of a client (RFC 6749 section 5.1).
+ */
 export type TokenAnswer = {
+    /**
+     * The token to send as `Authorization: Bearer` to the tool server.
+     */
     access_token: string;
+    /**
+     * How to send the token, `Bearer`.
+     */
     token_type: string;
     /**
      * Lifetime of the access token in seconds.
      */
     expires_in: number;
+    /**
+     * Gets the next access token; absent for client credentials and without `offline_access`.
+     *
+     */
     refresh_token?: string;
+    /**
+     * The scopes of the token, separated by spaces.
+     */
     scope?: string;
 };
 
+/**
+ * The metadata of a client that registers itself (RFC 7591).
+ */
 export type ClientRegistration = {
+    /**
+     * The name that the consent page and the list of connections show.
+     */
     client_name?: string;
+    /**
+     * The addresses to which a sign-in may return; required for the authorization code flow.
+     *
+     */
     redirect_uris?: Array<string>;
+    /**
+     * Whether the client is a `native` program or a `web` site.
+     */
     application_type?: string;
+    /**
+     * The values of `grant_type` that the client will use.
+     */
     grant_types?: Array<string>;
+    /**
+     * The values of `response_type` that the client will use.
+     */
     response_types?: Array<string>;
+    /**
+     * How the client will authenticate; `none` for a public client.
+     */
     token_endpoint_auth_method?: string;
+    /**
+     * The address of a page about the client.
+     */
     client_uri?: string;
+    /**
+     * The address of the logo of the client.
+     */
     logo_uri?: string;
+    /**
+     * The address of the privacy policy of the client.
+     */
     policy_uri?: string;
+    /**
+     * The address of the terms of service of the client.
+     */
     tos_uri?: string;
+    /**
+     * The e-mail addresses of the people who are responsible for the client.
+     */
     contacts?: Array<string>;
+    /**
+     * The public keys of a client that authenticates with `private_key_jwt`.
+     */
     jwks?: {
         [key: string]: unknown;
     };
+    /**
+     * Where the public keys of the client are, in place of `jwks`.
+     */
     jwks_uri?: string;
 };
 
+/**
+ * A registered client, with what the gateway accepted of its metadata.
+ */
 export type RegisteredClient = {
+    /**
+     * The identifier that the client sends with each request to the OAuth endpoints.
+     *
+     */
     client_id: string;
+    /**
+     * When the client registered, as Unix time in seconds.
+     */
     client_id_issued_at?: number;
+    /**
+     * The secret of the client, returned only here; absent for a public client.
+     */
     client_secret?: string;
+    /**
+     * When the secret expires, as Unix time in seconds; 0 for never.
+     */
     client_secret_expires_at?: number;
+    /**
+     * The name that the consent page and the list of connections show.
+     */
     client_name?: string;
+    /**
+     * The addresses to which a sign-in may return.
+     */
     redirect_uris: Array<string>;
+    /**
+     * Whether the client is a `native` program or a `web` site.
+     */
     application_type?: string;
+    /**
+     * The values of `grant_type` that the client may use.
+     */
     grant_types?: Array<string>;
+    /**
+     * The values of `response_type` that the client may use.
+     */
     response_types?: Array<string>;
+    /**
+     * How the client must authenticate; `none` for a public client.
+     */
     token_endpoint_auth_method?: string;
 };
 
+/**
+ * The text `true` or `false`, since a header is a text.
+ */
 export type Switch = 'true' | 'false';
 
 /**
@@ -102,6 +301,11 @@ export type Switch = 'true' | 'false';
  */
 export type Mode = 'live' | 'test';
 
+/**
+ * `hit`: the response came from the cache and is free. `miss`: the cache had none. `bypass`:
+ * the cache was not asked.
+ *
+ */
 export type CacheOutcome = 'hit' | 'miss' | 'bypass';
 
 /**
@@ -114,6 +318,9 @@ export type CacheOutcome = 'hit' | 'miss' | 'bypass';
  */
 export type CostStatus = 'exact' | 'reported' | 'estimated' | 'cached' | 'unknown';
 
+/**
+ * The class of an error. SDKs choose their exception by it and by the status.
+ */
 export type ErrorType = 'invalid_request_error' | 'authentication_error' | 'billing_error' | 'permission_error' | 'timeout_error' | 'rate_limit_error' | 'api_error' | 'upstream_error' | 'overloaded_error';
 
 /**
@@ -121,8 +328,15 @@ export type ErrorType = 'invalid_request_error' | 'authentication_error' | 'bill
  */
 export type IdempotencyKey = string;
 
+/**
+ * The reason of an error, for programs to branch on. The message explains it to people.
+ *
+ */
 export type ErrorCode = 'invalid_json' | 'invalid_value' | 'missing_required_parameter' | 'unknown_parameter' | 'unsupported_parameter' | 'unsupported_value' | 'context_length_exceeded' | 'model_capability_mismatch' | 'content_policy_violation' | 'image_fetch_failed' | 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'invalid_token' | 'model_not_allowed' | 'ip_not_allowed' | 'model_not_found' | 'not_found' | 'method_not_allowed' | 'key_not_active' | 'timeout' | 'model_deactivated' | 'request_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'internal_error' | 'provider_error' | 'all_providers_failed' | 'overloaded' | 'no_provider_configured' | 'insufficient_scope' | 'invalid_credentials' | 'invalid_session' | 'csrf_failed' | 'sign_up_closed' | 'email_taken' | 'already_member' | 'last_owner' | 'too_many_invitations' | 'insufficient_quota' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'cancelled';
 
+/**
+ * What is wrong with a request, or what failed.
+ */
 export type ErrorBody = {
     /**
      * What is wrong and how to fix it.
@@ -133,6 +347,9 @@ export type ErrorBody = {
      * The parameter or header at fault, as a path such as `images[0].image_url`.
      */
     param: string | null;
+    /**
+     * The reason of the error; null if there is no code for it.
+     */
     code: ErrorCode | null;
     /**
      * The `x-request-id` of the response. Pass it to `GET /api/requests/{id}`.
@@ -144,6 +361,9 @@ export type ErrorBody = {
     budget?: BudgetState;
 };
 
+/**
+ * The body of every response with an error, except of `/mcp` and `/v1/messages`.
+ */
 export type ErrorResponse = {
     error: ErrorBody;
     late_headers?: LateHeaders;
@@ -163,6 +383,9 @@ export type LateHeaders = {
  * A parameter that was changed or dropped.
  */
 export type Warning = {
+    /**
+     * The parameter, as a path such as `size` or `messages[0].name`.
+     */
     param: string;
     /**
      * The requested value.
@@ -172,6 +395,9 @@ export type Warning = {
      * The value that was used instead; null if the parameter was dropped.
      */
     applied: unknown;
+    /**
+     * Why the value was not used, in a sentence.
+     */
     reason: string;
 };
 
@@ -223,8 +449,14 @@ export type CostDetails = {
     usd_image_generation?: Usd;
 };
 
+/**
+ * The id of an account, such as `acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`.
+ */
 export type AccountId = string;
 
+/**
+ * The id of an API key, or of the key of a connection or session.
+ */
 export type AnyId = string;
 
 /**
@@ -242,6 +474,9 @@ export type DecimalUsd = string;
  */
 export type Money = {
     usd: DecimalUsd;
+    /**
+     * The same amount in nano-dollars, as a whole number to add up exactly.
+     */
     nano_usd: number;
 };
 
@@ -252,9 +487,21 @@ export type Money = {
  *
  */
 export type Limits = {
+    /**
+     * The most in a minute, or at the same time; null sets no limit of its own.
+     */
     requests_per_minute: number | null;
+    /**
+     * The most in a minute, or at the same time; null sets no limit of its own.
+     */
     tokens_per_minute: number | null;
+    /**
+     * The most in a minute, or at the same time; null sets no limit of its own.
+     */
     images_per_minute: number | null;
+    /**
+     * The most in a minute, or at the same time; null sets no limit of its own.
+     */
     concurrency: number | null;
 };
 
@@ -284,15 +531,30 @@ export type BudgetState = {
     renews_at: string | null;
 };
 
+/**
+ * The budget with what is left of it; null without a budget.
+ */
 export type NullableBudgetState = BudgetState | null;
 
 /**
  * The limits to set. `null` sets no limit of its own; 0 refuses every call.
  */
 export type NewLimits = {
+    /**
+     * The most in a minute, or at the same time; null sets no limit of its own.
+     */
     requests_per_minute?: number | null;
+    /**
+     * The most in a minute, or at the same time; null sets no limit of its own.
+     */
     tokens_per_minute?: number | null;
+    /**
+     * The most in a minute, or at the same time; null sets no limit of its own.
+     */
     images_per_minute?: number | null;
+    /**
+     * The most in a minute, or at the same time; null sets no limit of its own.
+     */
     concurrency?: number | null;
 };
 
@@ -307,6 +569,9 @@ export type NewBudget = {
     period: BudgetPeriod;
 };
 
+/**
+ * The budget to set; null removes the budget, and the member left out keeps it.
+ */
 export type NewNullableBudget = NewBudget | null;
 
 /**
@@ -316,9 +581,16 @@ export type DisplayName = string;
 
 export type AccountObject = 'account';
 
+/**
+ * A customer of the gateway: what its members, keys, limits, budget and usage belong to.
+ *
+ */
 export type Account = {
     id: AccountId;
     object: AccountObject;
+    /**
+     * The name of the account, for people.
+     */
     name: string;
     created_at: Time;
     /**
@@ -349,9 +621,18 @@ export type Account = {
  */
 export type AccountActivity = {
     since: Time;
+    /**
+     * Calls that reached a provider or were answered from the cache.
+     */
     calls: number;
+    /**
+     * Those of the calls that failed.
+     */
     failed_calls: number;
     spent: MoneySum;
+    /**
+     * People who belong to the account.
+     */
     members: number;
     /**
      * Number of active API keys.
@@ -359,9 +640,18 @@ export type AccountActivity = {
     keys: number;
 };
 
+/**
+ * A page of accounts.
+ */
 export type AccountList = {
     object: ListObject;
+    /**
+     * The accounts of the page, newest first unless `order` is `asc`.
+     */
     data: Array<Account>;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -369,6 +659,9 @@ export type AccountList = {
     next_cursor: string | null;
 };
 
+/**
+ * The account to create. Its limits and budget are optional.
+ */
 export type NewAccount = {
     name: DisplayName;
     limits?: NewLimits;
@@ -382,6 +675,9 @@ export type NewAccount = {
  */
 export type KeepsPrompts = boolean;
 
+/**
+ * The members to change; those left out stay as they are.
+ */
 export type AccountChange = {
     name?: DisplayName;
     keeps_prompts?: KeepsPrompts;
@@ -403,7 +699,13 @@ export type AuditValues = {
 
 export type AuditEventObject = 'audit_event';
 
+/**
+ * An administrative action, which is recorded with the change that it made.
+ */
 export type AuditEvent = {
+    /**
+     * Identifies the event in the log of the gateway.
+     */
     id: string;
     object: AuditEventObject;
     at: Time;
@@ -437,6 +739,9 @@ export type AuditEvent = {
 
 export type ResponseCacheObject = 'response_cache';
 
+/**
+ * The settings of the response cache.
+ */
 export type ResponseCache = {
     object: ResponseCacheObject;
     /**
@@ -449,9 +754,18 @@ export type ResponseCache = {
     entry_bytes_max: number;
 };
 
+/**
+ * A page of administrative actions.
+ */
 export type AuditEventList = {
     object: ListObject;
+    /**
+     * The events of the page, newest first unless `order` is `asc`.
+     */
     data: Array<AuditEvent>;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -482,7 +796,13 @@ export type RateLimitKind = 'requests' | 'tokens' | 'images' | 'concurrency';
  */
 export type RateLimitState = {
     kind: RateLimitKind;
+    /**
+     * The most that the window allows.
+     */
     limit: number;
+    /**
+     * What is left of `limit` now.
+     */
     remaining: number;
     /**
      * Length of the window; null for `concurrency`.
@@ -495,8 +815,16 @@ export type RateLimitState = {
     reset_seconds: number | null;
 };
 
+/**
+ * The id of an API key, which is not its secret, such as `key_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`.
+ */
 export type ApiKeyId = string;
 
+/**
+ * Only `active` keys are accepted. `expired`: `expires_at` has passed. `revoked`: the key was
+ * ended.
+ *
+ */
 export type ApiKeyState = 'active' | 'expired' | 'revoked';
 
 /**
@@ -534,13 +862,24 @@ export type KeyClient = {
     redirect_host: string | null;
 };
 
+/**
+ * The OAuth client of a connection or service client; null for other keys.
+ */
 export type NullableKeyClient = KeyClient | null;
 
+/**
+ * An API key, without its secret. OAuth connections, service clients and session keys have
+ * this form too.
+ *
+ */
 export type ApiKey = {
     id: ApiKeyId;
     object: ApiKeyObject;
     kind: ApiKeyKind;
     account_id: AccountId;
+    /**
+     * The name of the key, for people.
+     */
     name: string;
     mode: Mode;
     /**
@@ -550,6 +889,9 @@ export type ApiKey = {
      */
     hint: string;
     state: ApiKeyState;
+    /**
+     * What the key may do.
+     */
     scopes: Array<Scope>;
     /**
      * Ids of the only models that the key may call; null allows all models.
@@ -594,11 +936,17 @@ export type ApiKey = {
     client: NullableKeyClient;
 };
 
+/**
+ * A new API key, with its secret. The secret cannot be read again.
+ */
 export type CreatedApiKey = {
     id: ApiKeyId;
     object: ApiKeyObject;
     kind: ApiKeyKind;
     account_id: AccountId;
+    /**
+     * The name of the key, for people.
+     */
     name: string;
     mode: Mode;
     /**
@@ -608,6 +956,9 @@ export type CreatedApiKey = {
      */
     hint: string;
     state: ApiKeyState;
+    /**
+     * What the key may do.
+     */
     scopes: Array<Scope>;
     /**
      * Ids of the only models that the key may call; null allows all models.
@@ -664,9 +1015,18 @@ export type CreatedApiKey = {
     client_secret?: string;
 };
 
+/**
+ * A page of keys.
+ */
 export type ApiKeyList = {
     object: ListObject;
+    /**
+     * The keys of the page, newest first unless `order` is `asc`.
+     */
     data: Array<ApiKey>;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -696,6 +1056,10 @@ export type GivenAddresses = Array<string> | null;
  */
 export type EndTime = string | null;
 
+/**
+ * The key to create. Members left out set no restriction beyond those of the account.
+ *
+ */
 export type NewApiKey = {
     /**
      * The kind of key; the default is an API key.
@@ -715,6 +1079,9 @@ export type NewApiKey = {
     expires_at?: EndTime;
 };
 
+/**
+ * The members to change; those left out stay as they are.
+ */
 export type ApiKeyChange = {
     name?: DisplayName;
     scopes?: GivenScopes;
@@ -730,19 +1097,34 @@ export type ApiKeyChange = {
  */
 export type OverlapMinutes = number;
 
+/**
+ * Which key the page of a session needs.
+ */
 export type SessionKeyRequest = {
     mode: Mode;
 };
 
+/**
+ * How the new secret replaces the old one.
+ */
 export type KeyRotation = {
     overlap_minutes?: OverlapMinutes;
 };
 
+/**
+ * The key of the request, with its limits and what is left of them.
+ */
 export type OwnKey = {
+    /**
+     * The id of the key.
+     */
     id: string;
     object: ApiKeyObject;
     account_id: AccountId;
     mode: Mode;
+    /**
+     * What the key may do.
+     */
     scopes: Array<Scope>;
     /**
      * Ids of the only models that the key may call; null allows all models.
@@ -767,6 +1149,9 @@ export type OwnKey = {
     };
 };
 
+/**
+ * The id of a program that uses the tool server, such as `cli_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`.
+ */
 export type ToolClientId = string;
 
 export type ToolClientObject = 'tool_client';
@@ -776,6 +1161,9 @@ export type ToolClientObject = 'tool_client';
  */
 export type UsedKey = {
     id: ApiKeyId;
+    /**
+     * The name of the key, for people.
+     */
     name: string;
     kind: ApiKeyKind;
 };
@@ -810,9 +1198,18 @@ export type ToolClient = {
     last_tool_at: string | null;
 };
 
+/**
+ * A page of programs that use the tool server.
+ */
 export type ToolClientList = {
     object: ListObject;
+    /**
+     * The programs of the page, last seen first unless `order` is `asc`.
+     */
     data: Array<ToolClient>;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -820,6 +1217,9 @@ export type ToolClientList = {
     next_cursor: string | null;
 };
 
+/**
+ * The id of a group of equal refused attempts, such as `att_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`.
+ */
 export type RefusedAttemptId = string;
 
 export type RefusedAttemptObject = 'refused_attempt';
@@ -847,7 +1247,13 @@ export type AttemptHeader = 'authorization' | 'x-api-key';
  * The program, from its `User-Agent` or its registration.
  */
 export type AttemptClient = {
+    /**
+     * The name that the program reports; the gateway does not verify it.
+     */
     name: string;
+    /**
+     * The version that the program reports; null if it reports none.
+     */
     version: string | null;
 };
 
@@ -863,8 +1269,17 @@ export type RefusedAttempt = {
      */
     message: string;
     face: AttemptFace;
+    /**
+     * The request header with the refused key; null without a key.
+     */
     header: AttemptHeader | null;
+    /**
+     * The program that made the attempts; null if it does not report itself.
+     */
     client: AttemptClient | null;
+    /**
+     * The key that was used; null if it is not known.
+     */
     key: UsedKey | null;
     /**
      * The host of the redirect address; null if the attempt has none.
@@ -886,9 +1301,18 @@ export type RefusedAttempt = {
     last_at: Time;
 };
 
+/**
+ * A page of refused attempts.
+ */
 export type RefusedAttemptList = {
     object: ListObject;
+    /**
+     * The attempts of the page, the latest first unless `order` is `asc`.
+     */
     data: Array<RefusedAttempt>;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -896,8 +1320,14 @@ export type RefusedAttemptList = {
     next_cursor: string | null;
 };
 
+/**
+ * The id of a webhook, such as `whk_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`.
+ */
 export type WebhookId = string;
 
+/**
+ * The id of an event, the same in each of its deliveries, such as `evt_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`.
+ */
 export type WebhookEventId = string;
 
 export type WebhookObject = 'webhook';
@@ -916,6 +1346,9 @@ export type WebhookEventType = 'image.job.completed' | 'image.job.failed' | 'res
  */
 export type WebhookTestType = 'webhook.test';
 
+/**
+ * What happened, or that the event is a test.
+ */
 export type AnyWebhookType = WebhookEventType | WebhookTestType;
 
 /**
@@ -929,6 +1362,9 @@ export type WebhookEvent = {
      * When the event happened.
      */
     timestamp: Time;
+    /**
+     * The object of the event.
+     */
     data: {
         /**
          * The id of the job or response.
@@ -947,6 +1383,9 @@ export type WebhookUrl = string;
  */
 export type WebhookEventTypes = Array<WebhookEventType>;
 
+/**
+ * The webhook to create. `mode` and the account cannot be changed later.
+ */
 export type NewWebhook = {
     name: DisplayName;
     url: WebhookUrl;
@@ -954,6 +1393,9 @@ export type NewWebhook = {
     events: WebhookEventTypes;
 };
 
+/**
+ * The members to change; those left out stay as they are.
+ */
 export type WebhookChange = {
     name?: DisplayName;
     url?: WebhookUrl;
@@ -964,6 +1406,9 @@ export type WebhookChange = {
     enabled?: boolean;
 };
 
+/**
+ * An address of the account to which events are sent.
+ */
 export type Webhook = {
     id: WebhookId;
     object: WebhookObject;
@@ -994,9 +1439,18 @@ export type Webhook = {
     created_at: Time;
 };
 
+/**
+ * A page of webhooks.
+ */
 export type WebhookList = {
     object: ListObject;
+    /**
+     * The webhooks of the page, newest first unless `order` is `asc`.
+     */
     data: Array<Webhook>;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -1004,6 +1458,9 @@ export type WebhookList = {
     next_cursor: string | null;
 };
 
+/**
+ * A new webhook, or one with a new secret. The secret cannot be read again.
+ */
 export type CreatedWebhook = {
     id: WebhookId;
     object: WebhookObject;
@@ -1059,6 +1516,9 @@ export type WebhookAttempt = {
      * Why the attempt failed; null if it succeeded.
      */
     error: string | null;
+    /**
+     * Milliseconds until the receiver answered or the attempt failed.
+     */
     duration_ms: number;
 };
 
@@ -1089,9 +1549,18 @@ export type WebhookDelivery = {
     attempts: Array<WebhookAttempt>;
 };
 
+/**
+ * A page of deliveries of a webhook.
+ */
 export type WebhookDeliveryList = {
     object: ListObject;
+    /**
+     * The deliveries of the page, newest first unless `order` is `asc`.
+     */
     data: Array<WebhookDelivery>;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -1099,8 +1568,14 @@ export type WebhookDeliveryList = {
     next_cursor: string | null;
 };
 
+/**
+ * The id of a person, such as `usr_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`.
+ */
 export type PersonId = string;
 
+/**
+ * The id of a session, such as `ses_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`.
+ */
 export type SessionId = string;
 
 /**
@@ -1127,6 +1602,9 @@ export type PersonName = string;
  */
 export type NewPassword = string;
 
+/**
+ * The current password of the person.
+ */
 export type Password = string;
 
 /**
@@ -1134,6 +1612,9 @@ export type Password = string;
  */
 export type OneTimeToken = string;
 
+/**
+ * The first owner of the gateway, with the token of the set-up link.
+ */
 export type SetUpRequest = {
     token: OneTimeToken;
     email: Email;
@@ -1141,15 +1622,24 @@ export type SetUpRequest = {
     password: NewPassword;
 };
 
+/**
+ * The person who signs in.
+ */
 export type SignInRequest = {
     email: Email;
     password: Password;
 };
 
+/**
+ * The members to change; those left out stay as they are.
+ */
 export type UpdateMeRequest = {
     name?: PersonName;
 };
 
+/**
+ * The current password and the new one of the person who is signed in.
+ */
 export type ChangePasswordRequest = {
     current_password: Password;
     new_password: NewPassword;
@@ -1157,6 +1647,9 @@ export type ChangePasswordRequest = {
 
 export type SessionObject = 'session';
 
+/**
+ * A browser in which the person is signed in.
+ */
 export type Session = {
     id: SessionId;
     object: SessionObject;
@@ -1183,9 +1676,18 @@ export type Session = {
     current: boolean;
 };
 
+/**
+ * A page of the sessions of the person.
+ */
 export type SessionList = {
     object: ListObject;
+    /**
+     * The sessions of the page, newest first unless `order` is `asc`.
+     */
     data: Array<Session>;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -1200,6 +1702,9 @@ export type SessionList = {
  */
 export type Membership = {
     account_id: AccountId;
+    /**
+     * The name of the account, for people.
+     */
     account_name: string;
     role: Role;
     acts_as: Role;
@@ -1208,10 +1713,19 @@ export type Membership = {
 
 export type PersonObject = 'person';
 
+/**
+ * A person who can sign in.
+ */
 export type Person = {
     id: PersonId;
     object: PersonObject;
+    /**
+     * The e-mail with which the person signs in.
+     */
     email: string;
+    /**
+     * The name that the person chose.
+     */
     name: string;
     created_at: Time;
     /**
@@ -1235,6 +1749,9 @@ export type EntranceObject = 'entrance';
  */
 export type SignUpState = 'open' | 'closed';
 
+/**
+ * How people can enter the dashboard; readable without credentials.
+ */
 export type Entrance = {
     object: EntranceObject;
     sign_up: SignUpState;
@@ -1258,6 +1775,9 @@ export type Entrance = {
 
 export type SignedInObject = 'signed_in';
 
+/**
+ * The person who is signed in, and the session.
+ */
 export type SignedIn = {
     object: SignedInObject;
     /**
@@ -1268,6 +1788,9 @@ export type SignedIn = {
     person: Person;
 };
 
+/**
+ * The person to create, with an account of their own.
+ */
 export type SignUpRequest = {
     email: Email;
     name: PersonName;
@@ -1276,11 +1799,20 @@ export type SignUpRequest = {
 
 export type MemberObject = 'member';
 
+/**
+ * A person who belongs to the account.
+ */
 export type Member = {
     id: PersonId;
     object: MemberObject;
     account_id: AccountId;
+    /**
+     * The e-mail with which the member signs in.
+     */
     email: string;
+    /**
+     * The name that the member chose.
+     */
     name: string;
     role: Role;
     joined_at: Time;
@@ -1291,6 +1823,9 @@ export type Member = {
     may_get_password_link: boolean;
 };
 
+/**
+ * The person who was removed, and the keys that they leave.
+ */
 export type RemovedMember = {
     id: PersonId;
     object: RemovedMemberObject;
@@ -1304,9 +1839,18 @@ export type RemovedMember = {
 
 export type RemovedMemberObject = 'removed_member';
 
+/**
+ * A page of the members of an account.
+ */
 export type MemberList = {
     object: ListObject;
+    /**
+     * The members of the page, last joined first unless `order` is `asc`.
+     */
     data: Array<Member>;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -1314,23 +1858,38 @@ export type MemberList = {
     next_cursor: string | null;
 };
 
+/**
+ * The person to invite, and their role.
+ */
 export type NewMember = {
     email: Email;
     role: Role;
 };
 
+/**
+ * The new role of the member.
+ */
 export type MemberChange = {
     role: Role;
 };
 
+/**
+ * The id of an invitation, which is not its token, such as `inv_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`.
+ */
 export type InvitationId = string;
 
 export type InvitationObject = 'invitation';
 
+/**
+ * An open invitation to join an account.
+ */
 export type Invitation = {
     id: InvitationId;
     object: InvitationObject;
     account_id: AccountId;
+    /**
+     * The e-mail of the invited person; only this person can accept.
+     */
     email: string;
     role: Role;
     /**
@@ -1344,9 +1903,18 @@ export type Invitation = {
     expires_at: Time;
 };
 
+/**
+ * A page of open invitations.
+ */
 export type InvitationList = {
     object: ListObject;
+    /**
+     * The invitations of the page, newest first unless `order` is `asc`.
+     */
     data: Array<Invitation>;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -1354,10 +1922,16 @@ export type InvitationList = {
     next_cursor: string | null;
 };
 
+/**
+ * A new invitation, with its token. The token cannot be read again.
+ */
 export type CreatedInvitation = {
     id: InvitationId;
     object: InvitationObject;
     account_id: AccountId;
+    /**
+     * The e-mail of the invited person; only this person can accept.
+     */
     email: string;
     role: Role;
     /**
@@ -1381,9 +1955,15 @@ export type CreatedInvitation = {
 
 export type PasswordLinkObject = 'password_link';
 
+/**
+ * A link with which a person sets a new password once.
+ */
 export type CreatedPasswordLink = {
     object: PasswordLinkObject;
     person_id: PersonId;
+    /**
+     * The e-mail with which the person signs in.
+     */
     email: string;
     /**
      * When the link expires.
@@ -1399,30 +1979,49 @@ export type CreatedPasswordLink = {
     link: string;
 };
 
+/**
+ * The new password, with the token of the link.
+ */
 export type ResetPasswordRequest = {
     token: OneTimeToken;
     new_password: NewPassword;
 };
 
+/**
+ * The token of the invitation to describe.
+ */
 export type DescribeInvitationRequest = {
     token: OneTimeToken;
 };
 
 export type InvitationOfferObject = 'invitation_offer';
 
+/**
+ * What an invitation offers, for the page that accepts it.
+ */
 export type InvitationOffer = {
     object: InvitationOfferObject;
+    /**
+     * The name of the account, for people.
+     */
     account_name: string;
     /**
      * Name of the person who invites; null if an API key or a command created the invitation.
      *
      */
     invited_by: string | null;
+    /**
+     * The e-mail of the invited person.
+     */
     email: string;
     role: Role;
     expires_at: Time;
 };
 
+/**
+ * The token, and for a person without a session `password`, and a new person also `name`.
+ *
+ */
 export type AcceptInvitationRequest = {
     token: OneTimeToken;
     name?: PersonName;
@@ -1453,6 +2052,9 @@ export type CallOutcome = 'ok' | 'failed' | 'cancelled' | 'unknown';
  */
 export type UsageDimension = 'hour' | 'day' | 'month' | 'model' | 'provider' | 'key' | 'member' | 'face' | 'modality' | 'outcome';
 
+/**
+ * The sums of the calls of a group or a range.
+ */
 export type UsageSums = {
     /**
      * Calls that reached a provider or were answered from the cache.
@@ -1584,6 +2186,9 @@ export type UsageGroup = {
     sums: UsageSums;
 };
 
+/**
+ * The form of an export: `csv`, `jsonl` (JSON Lines) or one `json` document.
+ */
 export type ExportFormat = 'csv' | 'jsonl' | 'json';
 
 export type UsageExportObject = 'usage_export';
@@ -1597,7 +2202,13 @@ export type UsageExport = {
     mode: Mode;
     from: Time;
     to: Time;
+    /**
+     * The dimensions of the groups, as requested.
+     */
     group_by: Array<UsageDimension>;
+    /**
+     * The groups, one for each combination of the dimensions that has calls.
+     */
     data: Array<UsageGroup>;
     /**
      * Number of items in `data`. It is the last member, so a file that has it is complete.
@@ -1617,6 +2228,9 @@ export type RequestExport = {
     mode: Mode;
     from: Time;
     to: Time;
+    /**
+     * The recorded calls of the range.
+     */
     data: Array<RequestRecord>;
     /**
      * Number of items in `data`. It is the last member, so a file that has it is complete.
@@ -1627,6 +2241,9 @@ export type RequestExport = {
 
 export type UsageReportObject = 'usage_report';
 
+/**
+ * A page of usage, summed by the dimensions of `group_by`.
+ */
 export type UsageReport = {
     object: UsageReportObject;
     account_id: AccountId;
@@ -1639,12 +2256,22 @@ export type UsageReport = {
      * End of the range (exclusive).
      */
     to: Time;
+    /**
+     * The dimensions of the groups, as requested.
+     */
     group_by: Array<UsageDimension>;
     /**
      * The sums of the whole range.
      */
     total: UsageSums;
+    /**
+     * The groups of the page, one for each combination of the dimensions that has calls.
+     *
+     */
     data: Array<UsageGroup>;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -1668,8 +2295,14 @@ export type ExactUsd = string;
  */
 export type CostLineKind = 'input_tokens' | 'cached_input_tokens' | 'cache_write_tokens' | 'image_input_tokens' | 'audio_input_tokens' | 'output_tokens' | 'image_output_tokens' | 'audio_output_tokens' | 'images' | 'reference_images' | 'web_searches' | 'vendor_charge' | 'other_attempts' | 'held';
 
+/**
+ * A line of the calculation of a cost.
+ */
 export type CostLine = {
     what: CostLineKind;
+    /**
+     * Number of units, such as tokens, images or searches.
+     */
     units: number;
     /**
      * Price of one unit, in the service tier and at the time of the call.
@@ -1686,6 +2319,9 @@ export type CostLine = {
  */
 export type QuotedOperation = 'createImage' | 'createImageEdit' | 'createChatCompletion' | 'createResponse' | 'createMessage' | 'createEmbedding';
 
+/**
+ * The call whose price to quote. It is checked as the call itself, and not made.
+ */
 export type PriceQuoteRequest = {
     operation: QuotedOperation;
     /**
@@ -1711,8 +2347,17 @@ export type QuoteKind = 'exact' | 'at_most' | 'unknown';
  *
  */
 export type RouteQuote = {
+    /**
+     * The id of the model that would answer.
+     */
     model: string;
+    /**
+     * The id of the provider that would answer.
+     */
     provider: string;
+    /**
+     * The name of the model at the provider.
+     */
     upstream_model: string;
     kind: QuoteKind;
     amount: NullableMoney;
@@ -1736,6 +2381,9 @@ export type RouteQuote = {
     warnings: Array<Warning>;
 };
 
+/**
+ * What the call would cost on each route.
+ */
 export type PriceQuote = {
     object: PriceQuoteObject;
     operation: QuotedOperation;
@@ -1757,12 +2405,21 @@ export type PriceQuote = {
  * The properties that determine the price of an image.
  */
 export type PicturePaidFor = {
+    /**
+     * The size class of the price, such as `1K`; absent if the price has none.
+     */
     size_class?: string;
+    /**
+     * The quality of the price; absent if the price has none.
+     */
     quality?: string;
     /**
      * Width and height in pixels, such as `1024x1024`.
      */
     size?: string;
+    /**
+     * Width times height; absent if the size is not known.
+     */
     pixels?: number;
     /**
      * Input images of all upstream calls.
@@ -1777,6 +2434,9 @@ export type RequestObject = 'request';
  */
 export type CallId = string;
 
+/**
+ * The amount; null if it is not known or there is none.
+ */
 export type NullableMoney = Money | null;
 
 /**
@@ -1831,6 +2491,9 @@ export type RequestCost = {
     saved: NullableMoney;
 };
 
+/**
+ * What the call used, as the provider counted it.
+ */
 export type RequestUsage = {
     /**
      * All input tokens.
@@ -1878,7 +2541,13 @@ export type RequestUsage = {
  * One attempt on one route.
  */
 export type RequestAttempt = {
+    /**
+     * The id of the provider that was tried.
+     */
     provider: string;
+    /**
+     * The name of the model at the provider.
+     */
     upstream_model: string;
     /**
      * `ok`, or the kind of failure (`FailureKind`).
@@ -1894,6 +2563,9 @@ export type RequestAttempt = {
      *
      */
     start_ms: number | null;
+    /**
+     * Milliseconds that the attempt took.
+     */
     duration_ms: number;
     /**
      * Cost of an attempt whose response was not delivered, from the units that the provider
@@ -1944,6 +2616,9 @@ export type RequestErrorCause = {
      * How to fix the error.
      */
     remedy: string | null;
+    /**
+     * Number of failed calls with this cause.
+     */
     calls: number;
     /**
      * When the last of the calls began.
@@ -1955,12 +2630,18 @@ export type RequestErrorCause = {
     last_request_id: CallId;
 };
 
+/**
+ * The failed calls of a range by their cause.
+ */
 export type RequestErrors = {
     object: RequestErrorsObject;
     account_id: AccountId;
     mode: Mode;
     from: Time;
     to: Time;
+    /**
+     * The causes, most frequent first.
+     */
     data: Array<RequestErrorCause>;
     /**
      * Whether more causes exist than are listed.
@@ -1989,6 +2670,9 @@ export type Refusal = {
      * How to fix the error.
      */
     remedy: string | null;
+    /**
+     * Number of refused calls with this key and cause.
+     */
     calls: number;
     /**
      * When the last call was refused.
@@ -1996,6 +2680,9 @@ export type Refusal = {
     last_at: Time;
 };
 
+/**
+ * The calls of a range that were refused before a provider was tried.
+ */
 export type Refusals = {
     object: RefusalsObject;
     account_id: AccountId;
@@ -2007,6 +2694,9 @@ export type Refusals = {
      *
      */
     calls: number;
+    /**
+     * The refusals by key and cause, most frequent first.
+     */
     data: Array<Refusal>;
     /**
      * Whether more keys and causes exist than are listed.
@@ -2025,7 +2715,13 @@ export type RequestRecord = {
      */
     at: Time;
     account_id: AccountId;
+    /**
+     * The id of the API key of the call.
+     */
     key_id: string;
+    /**
+     * The current name of the key; null if the key is not known any more.
+     */
     key_name: string | null;
     mode: Mode;
     face: Face;
@@ -2069,6 +2765,9 @@ export type RequestRecord = {
     cache: CacheOutcome;
     usage: RequestUsage;
     cost: RequestCost;
+    /**
+     * The attempts in order; empty for a response from the cache.
+     */
     attempts: Array<RequestAttempt>;
     /**
      * Parameters that were changed or dropped, at most 21. Values that may contain part of a
@@ -2083,9 +2782,18 @@ export type RequestRecord = {
     duration_ms: number;
 };
 
+/**
+ * A page of recorded calls.
+ */
 export type RequestRecordList = {
     object: ListObject;
+    /**
+     * The calls of the page, newest first unless `order` is `asc`.
+     */
     data: Array<RequestRecord>;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * The `cursor` of the next page; null on the last page.
@@ -2099,6 +2807,9 @@ export type RequestRecordList = {
  *
  */
 export type ModelParameter = {
+    /**
+     * The name of the parameter in a request.
+     */
     name: string;
     /**
      * The type of the values; absent if they have several.
@@ -2112,7 +2823,13 @@ export type ModelParameter = {
      * Values to offer; others are allowed.
      */
     examples?: Array<string>;
+    /**
+     * The smallest number that the parameter takes; absent without a bound.
+     */
     minimum?: number;
+    /**
+     * The largest number that the parameter takes; absent without a bound.
+     */
     maximum?: number;
 };
 
@@ -2132,7 +2849,13 @@ export type CircuitState = 'closed' | 'open' | 'half_open';
 export type Measured = {
     from: Time;
     to: Time;
+    /**
+     * Number of calls that are included.
+     */
     calls: number;
+    /**
+     * Whether every call of the range is included.
+     */
     is_whole: boolean;
 };
 
@@ -2151,6 +2874,9 @@ export type AttemptMeasures = {
      * Number of successful and failed attempts.
      */
     attempts: number;
+    /**
+     * Number of failed attempts.
+     */
     failures: number;
     /**
      * Failed attempts as a fraction of the attempts, from 0 to 1; null without attempts.
@@ -2161,16 +2887,33 @@ export type AttemptMeasures = {
      * Median duration of successful attempts; null if there are none.
      */
     median_ms: number | null;
+    /**
+     * Duration in milliseconds that 95 % of successful attempts stay within; null if there are
+     * none.
+     *
+     */
     percentile_95_ms: number | null;
 };
 
+/**
+ * A provider of the model, and how it has worked lately.
+ */
 export type CatalogRoute = {
+    /**
+     * The id of the provider.
+     */
     provider: string;
+    /**
+     * The name of the provider, for people.
+     */
     provider_name: string;
     /**
      * The name of the model at the provider.
      */
     upstream_model: string;
+    /**
+     * Whether the provider has a key, so that live keys can use the route.
+     */
     is_configured: boolean;
     /**
      * The state in the process that answers; each process has its own.
@@ -2183,6 +2926,9 @@ export type CatalogRoute = {
     health: AttemptMeasures;
 };
 
+/**
+ * A model with its parameters and its routes.
+ */
 export type CatalogEntry = {
     /**
      * The model as in `/v1/models`.
@@ -2198,6 +2944,9 @@ export type CatalogEntry = {
      *
      */
     is_usable: boolean;
+    /**
+     * The parameters that the model takes.
+     */
     parameters: Array<ModelParameter>;
     /**
      * The routes in the order of attempts while all are healthy.
@@ -2205,38 +2954,71 @@ export type CatalogEntry = {
     routes: Array<CatalogRoute>;
 };
 
+/**
+ * The models that the caller may use, with their routes.
+ */
 export type CatalogList = {
     object: ListObject;
     measured: NullableMeasured;
+    /**
+     * The models, also deactivated ones.
+     */
     data: Array<CatalogEntry>;
 };
 
 export type ProviderObject = 'provider';
 
+/**
+ * A model of the provider that is tried last, because it failed.
+ */
 export type OpenCircuit = {
+    /**
+     * The name of the model at the provider.
+     */
     upstream_model: string;
     circuit: CircuitState;
+    /**
+     * When the route is tried again; null while a call tries it.
+     */
     until: string | null;
 };
 
+/**
+ * How often attempts failed in one way.
+ */
 export type FailureCount = {
     /**
      * The kind of failure, as in the attempts of a request.
      */
     cause: string;
+    /**
+     * Number of attempts that failed so.
+     */
     attempts: number;
 };
 
+/**
+ * The latest failed attempt at the provider.
+ */
 export type LastFailure = {
     at: Time;
+    /**
+     * The kind of failure, as in the attempts of a request.
+     */
     cause: string;
     /**
      * HTTP status of the provider, if it responded.
      */
     status: number | null;
+    /**
+     * The name of the model at the provider.
+     */
     upstream_model: string;
 };
 
+/**
+ * The latest failed attempt; null if none failed.
+ */
 export type NullableLastFailure = LastFailure | null;
 
 /**
@@ -2244,12 +3026,18 @@ export type NullableLastFailure = LastFailure | null;
  */
 export type StoredSettingsText = string;
 
+/**
+ * The settings to store.
+ */
 export type NewStoredSettings = {
     content: StoredSettingsText;
 };
 
 export type StoredSettingsObject = 'stored_settings';
 
+/**
+ * The settings that operators stored, beside gateway.yaml and the environment.
+ */
 export type StoredSettings = {
     object: StoredSettingsObject;
     /**
@@ -2266,8 +3054,14 @@ export type StoredSettings = {
     updated_by: string | null;
 };
 
+/**
+ * The id of a provider, such as `openai`, or of an endpoint of gateway.yaml.
+ */
 export type ProviderId = string;
 
+/**
+ * The id of a stored key of a provider. It is not the secret.
+ */
 export type ProviderKeyId = string;
 
 /**
@@ -2275,6 +3069,9 @@ export type ProviderKeyId = string;
  */
 export type ProviderSecret = string;
 
+/**
+ * The key to store, encrypted.
+ */
 export type NewProviderKey = {
     key: ProviderSecret;
     /**
@@ -2283,6 +3080,9 @@ export type NewProviderKey = {
     replaces?: ProviderKeyId;
 };
 
+/**
+ * The key to try: a new one in `key`, or a stored one in `id`.
+ */
 export type ProviderKeyTrial = {
     key?: ProviderSecret;
     id?: ProviderKeyId;
@@ -2290,6 +3090,9 @@ export type ProviderKeyTrial = {
 
 export type ProviderKeyObject = 'provider_key';
 
+/**
+ * A stored key of a provider, without its secret.
+ */
 export type ProviderKey = {
     id: ProviderKeyId;
     object: ProviderKeyObject;
@@ -2313,6 +3116,9 @@ export type ProviderKey = {
 
 export type ProviderKeyTestObject = 'provider_key_test';
 
+/**
+ * What the provider answered to a trial of a key.
+ */
 export type ProviderKeyTest = {
     object: ProviderKeyTestObject;
     /**
@@ -2336,12 +3142,27 @@ export type ProviderKeyTest = {
  */
 export type ProviderKeySource = 'environment' | 'store';
 
+/**
+ * Where the keys in use come from; null without keys.
+ */
 export type NullableProviderKeySource = ProviderKeySource | null;
 
+/**
+ * A provider: its configuration, and how it has worked lately.
+ */
 export type ProviderReport = {
+    /**
+     * The id of the provider, as in `x-gateway-provider`.
+     */
     id: string;
     object: ProviderObject;
+    /**
+     * The name of the provider, for people.
+     */
     name: string;
+    /**
+     * Whether the provider has a key, so that live keys can use it.
+     */
     is_configured: boolean;
     /**
      * Where its keys come from; null without keys.
@@ -2396,14 +3217,23 @@ export type ProviderReport = {
     last_failure: NullableLastFailure;
 };
 
+/**
+ * The providers of the gateway.
+ */
 export type ProviderList = {
     object: ListObject;
     measured: NullableMeasured;
+    /**
+     * The providers, also those that are not configured.
+     */
     data: Array<ProviderReport>;
 };
 
 export type ReloadObject = 'reload';
 
+/**
+ * What a reload of the settings changed.
+ */
 export type Reload = {
     object: ReloadObject;
     applied_at: Time;
@@ -2421,12 +3251,30 @@ export type Reload = {
     notices: Array<string>;
 };
 
+/**
+ * The quality of an image. A value that the model does not have is refused; a model without
+ * qualities ignores it with a warning.
+ *
+ */
 export type ImageQuality = 'auto' | 'low' | 'medium' | 'high' | 'xhigh' | 'max' | 'standard' | 'hd';
 
+/**
+ * The quality of an edited image. A value that the model does not have is refused; a model
+ * without qualities ignores it with a warning.
+ *
+ */
 export type ImageEditQuality = 'low' | 'medium' | 'high' | 'auto';
 
+/**
+ * Width and height of an edited image in pixels; `auto` leaves them to the model.
+ */
 export type ImageEditSize = 'auto' | '1024x1024' | '1536x1024' | '1024x1536';
 
+/**
+ * `vivid` or `natural`, for models that have styles. Others ignore it, `natural` with a
+ * warning.
+ *
+ */
 export type ImageStyle = 'vivid' | 'natural';
 
 /**
@@ -2434,8 +3282,18 @@ export type ImageStyle = 'vivid' | 'natural';
  */
 export type ImageResponseFormat = 'b64_json';
 
+/**
+ * Whether the background of the image is transparent; `auto` leaves it to the model.
+ * `transparent` is refused for JPEG and for models without it.
+ *
+ */
 export type ImageBackground = 'transparent' | 'opaque' | 'auto';
 
+/**
+ * How closely an edit keeps to its input images. Models without the setting ignore it with a
+ * warning.
+ *
+ */
 export type ImageInputFidelity = 'high' | 'low';
 
 /**
@@ -2445,6 +3303,9 @@ export type ImageInputFidelity = 'high' | 'low';
  */
 export type ImageFormat = 'png' | 'jpeg' | 'webp' | 'svg';
 
+/**
+ * The file format. The gateway converts an image that the vendor makes in another.
+ */
 export type ImagePixelFormat = 'png' | 'jpeg' | 'webp';
 
 /**
@@ -2529,8 +3390,18 @@ export type ImagePixels = string;
  */
 export type ImageClassOrPixels = string;
 
+/**
+ * Makes an image repeatable, and increases by one for each further image. Models without seeds
+ * ignore it with a warning.
+ *
+ */
 export type ImageSeed = number;
 
+/**
+ * Which images to create. A member that the model does not take is adjusted with a warning, or
+ * refused.
+ *
+ */
 export type CreateImageRequest = {
     /**
      * A text description of the image.
@@ -2545,21 +3416,46 @@ export type CreateImageRequest = {
      * Number of images to create. Each is charged.
      */
     n?: ImageCount;
+    /**
+     * Width and height in pixels; null or `auto` for the size of the model. The gateway scales
+     * and crops to a size that the model does not make.
+     *
+     */
     size?: ImageSize | null;
     /**
      * The supported values depend on the model.
      */
     quality?: ImageQuality | null;
     response_format?: ImageResponseFormat;
+    /**
+     * The style of the image; null for that of the model.
+     */
     style?: ImageStyle | null;
+    /**
+     * Whether the background is transparent; null for `auto`.
+     */
     background?: ImageBackground | null;
     /**
      * The file format. The default depends on the model.
      */
     output_format?: ImageFormat | null;
+    /**
+     * Quality of a JPEG or WebP, from 0 to 100; ignored with a warning for other formats. Null
+     * for that of the model.
+     *
+     */
     output_compression?: ImageCompression | null;
+    /**
+     * An identifier of your end user; null for none. Models that take none ignore it with a
+     * warning.
+     *
+     */
     user?: EndUser | null;
     moderation?: ImageModeration;
+    /**
+     * The effort that the model spends on planning the picture; null for its default.
+     *
+     */
     complexity?: ImageComplexity | null;
     safety_identifier?: SafetyIdentifier;
     stream?: ImageStream;
@@ -2580,6 +3476,9 @@ export type ImageStream = boolean;
  */
 export type ImagePartials = number;
 
+/**
+ * An input image by its address or as data.
+ */
 export type ImageReference = {
     /**
      * An https address or a base64 data URL.
@@ -2587,6 +3486,11 @@ export type ImageReference = {
     image_url: string;
 };
 
+/**
+ * Which images to edit, and how. A member that the model does not take is adjusted with a
+ * warning, or refused.
+ *
+ */
 export type CreateImageEditRequest = {
     /**
      * The input images, each at most 50 MB, and 64 MiB together.
@@ -2601,19 +3505,49 @@ export type CreateImageEditRequest = {
      */
     model?: ImageModelId;
     models?: FallbackModels;
+    /**
+     * Whether the background is transparent; null for `auto`.
+     */
     background?: ImageBackground | null;
+    /**
+     * How closely the edit keeps to its input images; null for the default of the model.
+     *
+     */
     input_fidelity?: ImageInputFidelity | null;
     /**
      * Number of edited images to create.
      */
     n?: ImageCount;
+    /**
+     * The file format. The default, also for null, depends on the model.
+     */
     output_format?: ImageFormat | null;
+    /**
+     * Quality of a JPEG or WebP, from 0 to 100; ignored with a warning for other formats. Null
+     * for that of the model.
+     *
+     */
     output_compression?: ImageCompression | null;
+    /**
+     * The supported values depend on the model; null for its default.
+     */
     quality?: ImageEditQuality | null;
+    /**
+     * Width and height in pixels; null or `auto` for the size of the model.
+     */
     size?: ImageEditSize | null;
     response_format?: ImageResponseFormat;
+    /**
+     * An identifier of your end user; null for none. Models that take none ignore it with a
+     * warning.
+     *
+     */
     user?: EndUser | null;
     moderation?: ImageModeration;
+    /**
+     * The effort that the model spends on planning the picture; null for its default.
+     *
+     */
     complexity?: ImageComplexity | null;
     safety_identifier?: SafetyIdentifier;
     stream?: ImageStream;
@@ -2625,6 +3559,9 @@ export type CreateImageEditRequest = {
  */
 export type ImageFiles = Blob | File | Array<Blob | File>;
 
+/**
+ * One model to try if `model` fails, or several in order.
+ */
 export type FallbackModelFields = ModelName | FallbackModels;
 
 /**
@@ -2638,6 +3575,9 @@ export type CreateImageEditForm = {
      * Another name for `image`, which OpenAI's clients use for several files.
      */
     'image[]'?: ImageFiles;
+    /**
+     * A text description of the edit.
+     */
     prompt: string;
     model?: ImageModelId;
     models?: FallbackModelFields;
@@ -2658,16 +3598,31 @@ export type CreateImageEditForm = {
     partial_images?: ImagePartials;
 };
 
+/**
+ * One image of the response.
+ */
 export type ImageItem = {
     /**
      * The image as base64.
      */
     b64_json: string;
+    /**
+     * The prompt as the vendor rewrote it; absent if the vendor reports none.
+     */
     revised_prompt?: string;
 };
 
+/**
+ * The input tokens by what they stand for.
+ */
 export type ImageTokenDetails = {
+    /**
+     * Tokens of the prompt.
+     */
     text_tokens: number;
+    /**
+     * Tokens of the input images.
+     */
     image_tokens: number;
 };
 
@@ -2675,8 +3630,17 @@ export type ImageTokenDetails = {
  * Token counts as the vendor reported them; 0 for models with a price per image.
  */
 export type ImageUsage = {
+    /**
+     * Tokens of the prompt and the input images.
+     */
     input_tokens: number;
+    /**
+     * Tokens of the images that were made.
+     */
     output_tokens: number;
+    /**
+     * The sum of input and output tokens.
+     */
     total_tokens: number;
     input_tokens_details: ImageTokenDetails;
     /**
@@ -2695,6 +3659,9 @@ export type ImagesResponse = {
      * Unix time in seconds.
      */
     created: number;
+    /**
+     * The images, as many as were requested.
+     */
     data: Array<ImageItem>;
     background?: ImageBackground;
     /**
@@ -2705,8 +3672,14 @@ export type ImagesResponse = {
      * WIDTHxHEIGHT. Absent if the images differ.
      */
     size?: string;
+    /**
+     * The quality that the vendor reports; absent if it reports none.
+     */
     quality?: string;
     usage: ImageUsage;
+    /**
+     * Parameters that were changed or left out; absent if there are none.
+     */
     warnings?: Array<Warning>;
 };
 
@@ -2733,6 +3706,9 @@ export type ImageJob = {
     id: string;
     object: ImageJobObject;
     status: ImageJobStatus;
+    /**
+     * When the request arrived.
+     */
     created_at: number;
     /**
      * When the job ended; null before.
@@ -2773,15 +3749,46 @@ export type ImageJob = {
     result: ImageJobResult | null;
 };
 
+/**
+ * Options as the request had them; a member is absent or null if the request left it out.
+ *
+ */
 export type ImageJobSettings = {
+    /**
+     * Number of images.
+     */
     n?: number | null;
+    /**
+     * Width and height in pixels, or `auto`.
+     */
     size?: string | null;
+    /**
+     * The quality of the images.
+     */
     quality?: string | null;
+    /**
+     * Whether the background is transparent.
+     */
     background?: string | null;
+    /**
+     * The file format.
+     */
     output_format?: string | null;
+    /**
+     * Quality of a JPEG or WebP, from 0 to 100.
+     */
     output_compression?: number | null;
+    /**
+     * How strictly the provider filters content.
+     */
     moderation?: string | null;
+    /**
+     * How closely an edit keeps to its input images.
+     */
     input_fidelity?: string | null;
+    /**
+     * Partial images of each image, in the events of the job.
+     */
     partial_images?: number | null;
 };
 
@@ -2793,6 +3800,9 @@ export type ImageJobResult = {
      * Unix time in seconds.
      */
     created: number;
+    /**
+     * The images, as many as were requested.
+     */
     data: Array<ImageJobItem>;
     background?: ImageBackground;
     /**
@@ -2803,11 +3813,20 @@ export type ImageJobResult = {
      * WIDTHxHEIGHT. Absent if the images differ.
      */
     size?: string;
+    /**
+     * The quality that the vendor reports; absent if it reports none.
+     */
     quality?: string;
     usage: ImageUsage;
+    /**
+     * Parameters that were changed or left out; absent if there are none.
+     */
     warnings?: Array<Warning>;
 };
 
+/**
+ * A stored image of a job.
+ */
 export type ImageJobItem = {
     /**
      * A signed link to the image, which needs no key and is valid for an hour.
@@ -2817,6 +3836,9 @@ export type ImageJobItem = {
      * The image as base64, if it was requested.
      */
     b64_json?: string;
+    /**
+     * The prompt as the vendor rewrote it; absent if the vendor reports none.
+     */
     revised_prompt?: string;
     output_format: ImageFormat;
     /**
@@ -2825,11 +3847,26 @@ export type ImageJobItem = {
     bytes: number;
 };
 
+/**
+ * A page of the jobs of the account.
+ */
 export type ImageJobList = {
     object: ListObject;
+    /**
+     * The jobs of the page, newest first, without their images.
+     */
     data: Array<ImageJob>;
+    /**
+     * The id of the first item of `data`; null for an empty page.
+     */
     first_id: string | null;
+    /**
+     * The id of the last item of `data`; null for an empty page.
+     */
     last_id: string | null;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
     /**
      * Why the gateway refuses new jobs of the account; null if it accepts them.
@@ -2837,7 +3874,13 @@ export type ImageJobList = {
     unavailable?: string | null;
 };
 
+/**
+ * A job that was deleted with its images.
+ */
 export type DeletedImageJob = {
+    /**
+     * The id of the deleted job.
+     */
     id: string;
     object: ImageJobObject;
     deleted: true;
@@ -2848,6 +3891,10 @@ export type DeletedImageJob = {
  *
  */
 export type ImagePartialEvent = {
+    /**
+     * `image_generation.partial_image` of a generation, `image_edit.partial_image` of an edit.
+     *
+     */
     type: 'image_generation.partial_image' | 'image_edit.partial_image';
     /**
      * Counts the partial images of one image, from 0.
@@ -2884,6 +3931,10 @@ export type ImagePartialEvent = {
  * A finished image, the same as in a response without `stream`.
  */
 export type ImageCompletedEvent = {
+    /**
+     * `image_generation.completed` of a generation, `image_edit.completed` of an edit.
+     *
+     */
     type: 'image_generation.completed' | 'image_edit.completed';
     /**
      * The image data as base64.
@@ -2910,6 +3961,9 @@ export type ImageCompletedEvent = {
      * The format of this image.
      */
     output_format: ImageFormat;
+    /**
+     * The prompt as the vendor rewrote it; absent if the vendor reports none.
+     */
     revised_prompt?: string;
     usage: ImageEventUsage;
     /**
@@ -2925,8 +3979,17 @@ export type ImageCompletedEvent = {
  *
  */
 export type ImageEventUsage = {
+    /**
+     * Tokens of the prompt and the input images.
+     */
     input_tokens: number;
+    /**
+     * Tokens of the images that were made.
+     */
     output_tokens: number;
+    /**
+     * The sum of input and output tokens.
+     */
     total_tokens: number;
     input_tokens_details: ImageTokenDetails;
     /**
@@ -2980,6 +4043,9 @@ export type ImageConfigGoogle = {
  */
 export type ImageConfigAlibaba = {
     image_size?: ImagePixels;
+    /**
+     * Number of images. Takes precedence over `n` of the request.
+     */
     n?: number;
     seed?: ImageSeed;
     output_format?: ImagePixelFormat;
@@ -3049,7 +4115,13 @@ export type ImageConfigBfl = {
  */
 export type ImageConfigXai = {
     aspect_ratio?: ImageAspectRatio;
+    /**
+     * The size class of the image, beside an aspect ratio.
+     */
     image_size?: '1K' | '2K';
+    /**
+     * The quality of the image; `auto` leaves it to the model.
+     */
     quality?: 'auto' | 'low' | 'medium';
     n?: ChatImageCount;
     output_format?: ImagePixelFormat;
@@ -3061,6 +4133,9 @@ export type ImageConfigXai = {
 export type ImageConfigIdeogram = {
     aspect_ratio?: ImageAspectRatio;
     image_size?: ImageClassOrPixels;
+    /**
+     * The quality of the image; a higher one takes longer and costs more.
+     */
     quality?: 'very_low' | 'low' | 'medium' | 'high';
     background?: ImageBackground;
     n?: ChatImageCount;
@@ -3090,6 +4165,9 @@ export type ImageConfigOpenai = {
     output_compression?: ImageCompression;
 };
 
+/**
+ * A color, with its share of the picture.
+ */
 export type RecraftColor = {
     /**
      * Red, green and blue.
@@ -3105,6 +4183,9 @@ export type RecraftColor = {
     weight?: number;
 };
 
+/**
+ * How the picture looks.
+ */
 export type RecraftControls = {
     /**
      * Preferred colors.
@@ -3125,6 +4206,9 @@ export type RecraftControls = {
  * A word and its place in the picture.
  */
 export type RecraftText = {
+    /**
+     * The word to draw.
+     */
     text: string;
     /**
      * The corners of the word, each with its distance from the left and the top; 1 is the whole side.
@@ -3162,6 +4246,9 @@ export type ImageConfigRecraft = {
      * The name of one of Recraft's styles.
      */
     style?: string;
+    /**
+     * The name of a variant of `style`.
+     */
     substyle?: string;
     /**
      * The id of a style of your account at Recraft, in place of `style`.
@@ -3191,6 +4278,9 @@ export type ImageConfigRecraft = {
  */
 export type ImageConfigFal = {
     aspect_ratio?: ImageAspectRatio;
+    /**
+     * A size class, or pixels as WIDTHxHEIGHT.
+     */
     image_size?: '0.5K' | '1K' | '2K' | '4K' | ImagePixels;
     n?: ChatImageCount;
     seed?: ImageSeed;
@@ -3220,22 +4310,43 @@ export type ImageConfig = ImageConfigGoogle | ImageConfigAlibaba | ImageConfigZa
  */
 export type CacheControl = {
     type: 'ephemeral';
+    /**
+     * How long the provider keeps it: five minutes, which is the default, or an hour.
+     *
+     */
     ttl?: '5m' | '1h';
 };
 
+/**
+ * A text.
+ */
 export type TextPart = {
     type: 'text';
+    /**
+     * The text of the part.
+     */
     text: string;
     cache_control?: CacheControl;
 };
 
+/**
+ * An image, for models that read images and for image models.
+ */
 export type ImagePart = {
     type: 'image_url';
+    /**
+     * The image and how closely to look at it.
+     */
     image_url: {
         /**
          * An https address or a base64 data URL.
          */
         url: string;
+        /**
+         * How closely the model looks at the image; vendors without the setting ignore it with
+         * a warning.
+         *
+         */
         detail?: 'auto' | 'low' | 'high';
     };
     cache_control?: CacheControl;
@@ -3246,6 +4357,9 @@ export type ImagePart = {
  */
 export type AudioPart = {
     type: 'input_audio';
+    /**
+     * The recording and its format.
+     */
     input_audio: {
         /**
          * The recording as base64.
@@ -3263,6 +4377,9 @@ export type AudioPart = {
  */
 export type FilePart = {
     type: 'file';
+    /**
+     * The document, as data or by its id at OpenAI.
+     */
     file: {
         /**
          * A base64 data URL, such as `data:application/pdf;base64,…`.
@@ -3272,6 +4389,9 @@ export type FilePart = {
          * The id of a file uploaded to OpenAI. Works only with OpenAI.
          */
         file_id?: string;
+        /**
+         * The name of the file, which the model may read.
+         */
         filename?: string;
     };
     cache_control?: CacheControl;
@@ -3282,9 +4402,15 @@ export type FilePart = {
  */
 export type RefusalPart = {
     type: 'refusal';
+    /**
+     * The model's words.
+     */
     refusal: string;
 };
 
+/**
+ * A part of the content of a message.
+ */
 export type ContentPart = ({
     type: 'text';
 } & TextPart) | ({
@@ -3297,8 +4423,14 @@ export type ContentPart = ({
     type: 'refusal';
 } & RefusalPart);
 
+/**
+ * A text, or parts in order. What a role may contain depends on the model.
+ */
 export type MessageContent = string | Array<ContentPart>;
 
+/**
+ * A call of a function.
+ */
 export type FunctionCall = {
     name: PlainName;
     /**
@@ -3308,16 +4440,31 @@ export type FunctionCall = {
     arguments: string;
 };
 
+/**
+ * A call of a function that the client runs.
+ */
 export type FunctionToolCall = {
+    /**
+     * Identifies the call; the message with its result has it as `tool_call_id`.
+     */
     id: string;
     type: 'function';
     function: FunctionCall;
     extra_content?: ToolCallExtraContent;
 };
 
+/**
+ * A call of a tool that takes free text.
+ */
 export type CustomToolCall = {
+    /**
+     * Identifies the call; the message with its result has it as `tool_call_id`.
+     */
     id: string;
     type: 'custom';
+    /**
+     * The tool and its input.
+     */
     custom: {
         name: PlainName;
         /**
@@ -3337,35 +4484,66 @@ export type ToolCallExtraContent = {
     [key: string]: unknown;
 };
 
+/**
+ * A call of a tool by the model, which the client answers with a message of the role `tool`.
+ *
+ */
 export type ToolCall = ({
     type: 'function';
 } & FunctionToolCall) | ({
     type: 'custom';
 } & CustomToolCall);
 
+/**
+ * An instruction of the developer.
+ */
 export type InstructionMessage = {
+    /**
+     * `developer`, or `system`, its older name. Each becomes what the vendor takes.
+     *
+     */
     role: 'system' | 'developer';
     content: MessageContent;
     name?: PlainName;
 };
 
+/**
+ * A message of the user.
+ */
 export type UserMessage = {
     role: 'user';
     content: MessageContent;
     name?: PlainName;
 };
 
+/**
+ * An earlier answer of a model. Send back what the response had.
+ */
 export type AssistantMessage = {
     role: 'assistant';
+    /**
+     * The text of the answer; null or absent beside tool calls.
+     */
     content?: MessageContent | null;
     name?: PlainName;
+    /**
+     * The reason that the model gave for not answering; null if it answered.
+     */
     refusal?: string | null;
+    /**
+     * The reasoning of the model, for vendors that want it back; null for none.
+     */
     reasoning_content?: string | null;
     /**
      * Images that an image model made. Models with vision see them in the user's next message.
      *
      */
     images?: Array<ChatImage> | null;
+    /**
+     * The calls of tools; each needs a message of the role `tool` with its result. Null for
+     * none.
+     *
+     */
     tool_calls?: Array<ToolCall> | null;
     /**
      * Deprecated in favour of `tool_calls`. A message with the role `function` holds its
@@ -3377,9 +4555,15 @@ export type AssistantMessage = {
     function_call?: FunctionCall | null;
 };
 
+/**
+ * The result of a tool call.
+ */
 export type ToolMessage = {
     role: 'tool';
     content: MessageContent;
+    /**
+     * The `id` of the tool call that has this result.
+     */
     tool_call_id: string;
 };
 
@@ -3393,9 +4577,15 @@ export type ToolMessage = {
 export type FunctionMessage = {
     role: 'function';
     name: PlainName;
+    /**
+     * The result of the function; null for none.
+     */
     content: string | null;
 };
 
+/**
+ * A message of the conversation; its `role` says who wrote it.
+ */
 export type ChatMessage = ({
     role: 'system' | 'developer';
 } & InstructionMessage) | ({
@@ -3413,8 +4603,14 @@ export type ChatMessage = ({
  */
 export type FunctionName = string;
 
+/**
+ * A function that the model may call.
+ */
 export type FunctionDefinition = {
     name: FunctionName;
+    /**
+     * What the function does and when to call it, for the model.
+     */
     description?: string;
     /**
      * The parameters of the function as a JSON Schema.
@@ -3422,9 +4618,17 @@ export type FunctionDefinition = {
     parameters?: {
         [key: string]: unknown;
     };
+    /**
+     * Whether the arguments must match `parameters` exactly. Vendors without this ignore it
+     * with a warning; null for their default.
+     *
+     */
     strict?: boolean | null;
 };
 
+/**
+ * A function that the client runs.
+ */
 export type FunctionTool = {
     type: 'function';
     function: FunctionDefinition;
@@ -3436,8 +4640,14 @@ export type FunctionTool = {
  */
 export type CustomTool = {
     type: 'custom';
+    /**
+     * The tool and its input format.
+     */
     custom: {
         name: PlainName;
+        /**
+         * What the tool does and when to call it, for the model.
+         */
         description?: string;
         /**
          * Free text, or a grammar as OpenAI defines it.
@@ -3448,35 +4658,64 @@ export type CustomTool = {
     };
 };
 
+/**
+ * A tool that the model may call and the client runs.
+ */
 export type Tool = ({
     type: 'function';
 } & FunctionTool) | ({
     type: 'custom';
 } & CustomTool);
 
+/**
+ * Makes the model call this function.
+ */
 export type FunctionToolChoice = {
     type: 'function';
+    /**
+     * The function to call.
+     */
     function: {
         name: PlainName;
     };
 };
 
+/**
+ * Makes the model call this custom tool.
+ */
 export type CustomToolChoice = {
     type: 'custom';
+    /**
+     * The tool to call.
+     */
     custom: {
         name: PlainName;
     };
 };
 
+/**
+ * A tool of the request by its name.
+ */
 export type NamedTool = ({
     type: 'function';
 } & FunctionToolChoice) | ({
     type: 'custom';
 } & CustomToolChoice);
 
+/**
+ * Limits the model to some of the tools. Vendors without this get only these tools, with a warning.
+ *
+ */
 export type AllowedToolChoice = {
     type: 'allowed_tools';
+    /**
+     * The tools, and whether one must be called.
+     */
     allowed_tools: {
+        /**
+         * `auto`: the model decides whether to call one. `required`: it calls at least one.
+         *
+         */
         mode: 'auto' | 'required';
         /**
          * The tools of the request that the model may call.
@@ -3485,6 +4724,9 @@ export type AllowedToolChoice = {
     };
 };
 
+/**
+ * A tool to call, or the tools to choose from.
+ */
 export type ToolChoiceObject = ({
     type: 'function';
 } & FunctionToolChoice) | ({
@@ -3493,35 +4735,68 @@ export type ToolChoiceObject = ({
     type: 'allowed_tools';
 } & AllowedToolChoice);
 
+/**
+ * `none` forbids calls, `auto`, the default with tools, lets the model decide, `required`
+ * makes it call a tool; an object names the tools.
+ *
+ */
 export type ToolChoice = 'none' | 'auto' | 'required' | ToolChoiceObject;
 
+/**
+ * Makes the model call this function.
+ */
 export type FunctionChoice = {
     name: PlainName;
 };
 
+/**
+ * Plain text, the default.
+ */
 export type TextFormat = {
     type: 'text';
 };
 
+/**
+ * Any JSON object. Tell the model in a message to write JSON.
+ */
 export type JsonObjectFormat = {
     type: 'json_object';
 };
 
+/**
+ * An answer in JSON that matches a schema, as far as the vendor can enforce it.
+ */
 export type JsonSchemaFormat = {
     type: 'json_schema';
+    /**
+     * The schema, with its name.
+     */
     json_schema: {
         /**
          * 1 to 64 letters, digits and `_`, `-`, without spaces.
          */
         name: string;
+        /**
+         * What the format is for, for the model.
+         */
         description?: string;
+        /**
+         * The JSON Schema of the answer.
+         */
         schema?: {
             [key: string]: unknown;
         };
+        /**
+         * Whether the answer must match `schema` exactly; null for the default of the vendor.
+         *
+         */
         strict?: boolean | null;
     };
 };
 
+/**
+ * The form of the answer.
+ */
 export type ChatResponseFormat = ({
     type: 'text';
 } & TextFormat) | ({
@@ -3530,13 +4805,26 @@ export type ChatResponseFormat = ({
     type: 'json_schema';
 } & JsonSchemaFormat);
 
+/**
+ * How much the model reasons. An effort that the model does not have becomes the nearest that
+ * it has; a model that does not reason ignores it with a warning.
+ *
+ */
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
+/**
+ * Options of a stream.
+ */
 export type StreamOptions = {
     /**
      * Adds a last chunk that carries `usage`.
      */
     include_usage?: boolean;
+    /**
+     * OpenAI's padding of chunks against the analysis of traffic. Vendors without it ignore
+     * `true` with a warning.
+     *
+     */
     include_obfuscation?: boolean;
 };
 
@@ -3552,25 +4840,89 @@ export type CreateChatCompletionRequest = {
      */
     model: ModelName;
     models?: FallbackModels;
+    /**
+     * The conversation so far, oldest first. With an image model its texts are the prompt.
+     *
+     */
     messages: Array<ChatMessage>;
     image_config?: ImageConfig;
+    /**
+     * How much the answer varies, from 0 to 2; null for the default of the vendor. Models
+     * without the setting ignore it with a warning.
+     *
+     */
     temperature?: number | null;
+    /**
+     * Samples only from the likeliest tokens that together have this probability; null for the
+     * default of the vendor.
+     *
+     */
     top_p?: number | null;
+    /**
+     * Number of answers, each of which is charged; null for 1. With an image model the number
+     * of images, at most 10. Vendors that give one answer refuse more.
+     *
+     */
     n?: number | null;
+    /**
+     * The older name of `max_completion_tokens`, which takes precedence.
+     */
     max_tokens?: number | null;
+    /**
+     * Maximum number of tokens of the answer, including reasoning. Without it a budget
+     * reserves the longest answer of the model.
+     *
+     */
     max_completion_tokens?: number | null;
+    /**
+     * Up to four texts before which the answer ends; null for none.
+     */
     stop?: string | Array<string> | null;
+    /**
+     * Makes the answer, or with an image model the image, more repeatable; null for none.
+     * Models without seeds ignore it with a warning.
+     *
+     */
     seed?: number | null;
+    /**
+     * Lowers the probability of tokens that have already occurred; a negative number raises
+     * it. Null for 0.
+     *
+     */
     presence_penalty?: number | null;
+    /**
+     * Lowers the probability of tokens the more often they have occurred; a negative number
+     * raises it. Null for 0.
+     *
+     */
     frequency_penalty?: number | null;
+    /**
+     * Changes the probability of tokens, by the token's number: -100 forbids a token, 100
+     * forces it. Null for none.
+     *
+     */
     logit_bias?: {
         [key: string]: number;
     } | null;
+    /**
+     * Whether choices have the log probabilities of their tokens; null for `false`.
+     */
     logprobs?: boolean | null;
+    /**
+     * Number of the likeliest tokens to report at each place, with `logprobs`; null for none.
+     *
+     */
     top_logprobs?: number | null;
     response_format?: ChatResponseFormat;
+    /**
+     * Tools that the model may call.
+     */
     tools?: Array<Tool>;
     tool_choice?: ToolChoice;
+    /**
+     * Whether the model may call several tools at once. The default is that of the vendor.
+     *
+     */
     parallel_tool_calls?: boolean;
     /**
      * The types of output that the model should generate, such as `text` and `audio`.
@@ -3589,10 +4941,24 @@ export type CreateChatCompletionRequest = {
      * @deprecated
      */
     function_call?: 'none' | 'auto' | FunctionChoice;
+    /**
+     * How much the model reasons; null for its default.
+     */
     reasoning_effort?: ReasoningEffort | null;
+    /**
+     * Whether to send the answer as server-sent events, each a `ChatCompletionChunk`, with
+     * `[DONE]` as the last; null for `false`.
+     *
+     */
     stream?: boolean | null;
+    /**
+     * Options of the stream; null for none.
+     */
     stream_options?: StreamOptions | null;
     cache_control?: CacheControl;
+    /**
+     * Lets the vendor of the model search the web; null for no search.
+     */
     web_search_options?: WebSearchOptions | null;
     /**
      * The voice and format of audio output, for models that generate audio.
@@ -3697,19 +5063,37 @@ export type WebSearchOptions = {
     external_web_access?: boolean;
 };
 
+/**
+ * Names of domains, such as `example.com`.
+ */
 export type WebSearchDomains = Array<string>;
 
+/**
+ * Where the user is, roughly.
+ */
 export type WebSearchLocation = {
     type?: 'approximate';
+    /**
+     * The place.
+     */
     approximate?: WebSearchPlace;
 };
 
+/**
+ * A place, as exactly as it is known.
+ */
 export type WebSearchPlace = {
+    /**
+     * The name of the city; null if it is not known.
+     */
     city?: string | null;
     /**
      * Two letters (ISO 3166-1).
      */
     country?: string | null;
+    /**
+     * The name of the region or state; null if it is not known.
+     */
     region?: string | null;
     /**
      * A name of the IANA database, such as `Europe/Berlin`.
@@ -3722,10 +5106,25 @@ export type WebSearchPlace = {
  */
 export type WebCitation = {
     type: 'url_citation';
+    /**
+     * The source, and the part of the text.
+     */
     url_citation: {
+        /**
+         * Where the part begins, counted as in a JavaScript string.
+         */
         start_index: number;
+        /**
+         * Where the part ends; the character at this place is not in it.
+         */
         end_index: number;
+        /**
+         * The address of the source.
+         */
         url: string;
+        /**
+         * The title of the source.
+         */
         title: string;
     };
 };
@@ -3734,13 +5133,25 @@ export type WebCitation = {
  * A search of the web that the vendor made for the response.
  */
 export type WebSearch = {
+    /**
+     * Identifies the search in the response.
+     */
     id: string;
+    /**
+     * What was searched for.
+     */
     query: string;
     /**
      * What was found, as far as the vendor says it.
      */
     sources: Array<{
+        /**
+         * The address of the source.
+         */
         url: string;
+        /**
+         * The title of the source.
+         */
         title: string;
     }>;
     /**
@@ -3749,8 +5160,14 @@ export type WebSearch = {
     error?: string;
 };
 
+/**
+ * An image that the model made.
+ */
 export type ChatImage = {
     type: 'image_url';
+    /**
+     * The image as data.
+     */
     image_url: {
         /**
          * A data URL with the media type of the image, such as `data:image/png;base64,…`.
@@ -3760,10 +5177,23 @@ export type ChatImage = {
     };
 };
 
+/**
+ * The answer of the model. Send it back in `messages` to continue the conversation.
+ */
 export type ChatAnswer = {
     role: 'assistant';
+    /**
+     * The text of the answer; null if there is none, for example beside tool calls.
+     */
     content: string | null;
+    /**
+     * The reason that the model gave for not answering; null if it answered.
+     */
     refusal?: string | null;
+    /**
+     * The reasoning of the model as text; absent or null if the vendor returns none.
+     *
+     */
     reasoning_content?: string | null;
     /**
      * The images of an image model.
@@ -3777,39 +5207,98 @@ export type ChatAnswer = {
      * The searches of the web for the response.
      */
     web_searches?: Array<WebSearch>;
+    /**
+     * The calls of tools that the client is to run; absent if there are none.
+     */
     tool_calls?: Array<ToolCall>;
 };
 
+/**
+ * One of `n` answers.
+ */
 export type ChatChoice = {
+    /**
+     * The number of the answer, from 0.
+     */
     index: number;
     message: ChatAnswer;
     /**
      * `stop`, `length`, `tool_calls` or `content_filter`.
      */
     finish_reason: string | null;
+    /**
+     * The log probabilities of the tokens in OpenAI's form; absent or null unless requested.
+     *
+     */
     logprobs?: {
         [key: string]: unknown;
     } | null;
 };
 
+/**
+ * Parts of `prompt_tokens`.
+ */
 export type PromptTokensDetails = {
+    /**
+     * Tokens that the provider read from its prompt cache.
+     */
     cached_tokens?: number;
+    /**
+     * Tokens that the provider wrote to its prompt cache.
+     */
     cache_write_tokens?: number;
+    /**
+     * Tokens of images.
+     */
     image_tokens?: number;
+    /**
+     * Tokens of sound.
+     */
     audio_tokens?: number;
 };
 
+/**
+ * Parts of `completion_tokens`.
+ */
 export type CompletionTokensDetails = {
+    /**
+     * Tokens that were used for reasoning.
+     */
     reasoning_tokens?: number;
+    /**
+     * Tokens of images.
+     */
     image_tokens?: number;
+    /**
+     * Tokens of sound.
+     */
     audio_tokens?: number;
 };
 
+/**
+ * The tokens and the cost of the call.
+ */
 export type ChatUsage = {
+    /**
+     * All input tokens, also those from the prompt cache.
+     */
     prompt_tokens: number;
+    /**
+     * All output tokens, also those of reasoning.
+     */
     completion_tokens: number;
+    /**
+     * The sum of input and output tokens.
+     */
     total_tokens: number;
+    /**
+     * Parts of the input tokens; absent or null if the vendor does not report them.
+     */
     prompt_tokens_details?: PromptTokensDetails | null;
+    /**
+     * Parts of the output tokens; absent or null if the vendor does not report them.
+     *
+     */
     completion_tokens_details?: CompletionTokensDetails | null;
     /**
      * US dollars; null if the price is not known.
@@ -3826,7 +5315,13 @@ export type ChatCompletionObject = 'chat.completion';
  */
 export type AnsweredServiceTier = 'auto' | 'default' | 'flex' | 'scale' | 'priority' | 'fast';
 
+/**
+ * The answer to a chat completion request.
+ */
 export type ChatCompletion = {
+    /**
+     * Identifies the completion; every chunk of a stream has the same.
+     */
     id: string;
     object: ChatCompletionObject;
     /**
@@ -3847,39 +5342,112 @@ export type ChatCompletion = {
      * The configuration with which the provider answered.
      */
     system_fingerprint?: string;
+    /**
+     * The answers, `n` of them; an image model gives one with all images.
+     */
     choices: Array<ChatChoice>;
     usage: ChatUsage;
+    /**
+     * Parameters that were changed or left out; absent if there are none.
+     */
     warnings?: Array<Warning>;
 };
 
+/**
+ * What the chunk adds to an answer. Append the texts; take other members when they come.
+ *
+ */
 export type ChatDelta = {
     role?: 'assistant';
+    /**
+     * The next piece of the text.
+     */
     content?: string | null;
+    /**
+     * The next piece of the reasoning.
+     */
     reasoning_content?: string | null;
+    /**
+     * The next piece of the reason for not answering.
+     */
     refusal?: string | null;
+    /**
+     * All images of an image model, in one chunk.
+     */
     images?: Array<ChatImage>;
+    /**
+     * Sources of the text, if the vendor searched the web.
+     */
     annotations?: Array<WebCitation>;
+    /**
+     * Searches of the web that the vendor made.
+     */
     web_searches?: Array<WebSearch>;
+    /**
+     * Pieces of tool calls.
+     */
     tool_calls?: Array<{
+        /**
+         * The number of the tool call in the answer, from 0, which its pieces share.
+         *
+         */
         index: number;
+        /**
+         * The id of the call, in its first piece.
+         */
         id?: string;
+        /**
+         * The kind of tool, in the first piece of the call.
+         */
         type?: 'function' | 'custom';
+        /**
+         * A piece of a call of a function.
+         */
         function?: {
+            /**
+             * The name of the function, in the first piece of the call.
+             */
             name?: string;
+            /**
+             * The next piece of the arguments, which are JSON when they are complete.
+             *
+             */
             arguments?: string;
         };
+        /**
+         * A piece of a call of a custom tool.
+         */
         custom?: {
+            /**
+             * The name of the tool, in the first piece of the call.
+             */
             name?: string;
+            /**
+             * The next piece of the input.
+             */
             input?: string;
         };
         extra_content?: ToolCallExtraContent;
     }>;
 };
 
+/**
+ * A piece of one of `n` answers.
+ */
 export type ChatChunkChoice = {
+    /**
+     * The number of the answer, from 0.
+     */
     index: number;
     delta: ChatDelta;
+    /**
+     * Why the answer ended, as in `ChatChoice`; null until its last chunk.
+     */
     finish_reason: string | null;
+    /**
+     * The log probabilities of the tokens of the piece; absent or null unless requested.
+     *
+     */
     logprobs?: {
         [key: string]: unknown;
     } | null;
@@ -3893,20 +5461,53 @@ export type ChatCompletionChunkObject = 'chat.completion.chunk';
  *
  */
 export type ChatCompletionChunk = {
+    /**
+     * Identifies the completion, the same in each chunk.
+     */
     id: string;
     object: ChatCompletionChunkObject;
+    /**
+     * Unix time in seconds, the same in each chunk.
+     */
     created: number;
+    /**
+     * The model that answered, as its provider names it.
+     */
     model: string;
+    /**
+     * The service tier that was used, in OpenAI's terms; absent or null if it is not reported.
+     *
+     */
     service_tier?: AnsweredServiceTier | null;
+    /**
+     * The configuration with which the provider answered.
+     */
     system_fingerprint?: string;
+    /**
+     * Pieces of answers; empty in the chunk with `usage`.
+     */
     choices: Array<ChatChunkChoice>;
+    /**
+     * The tokens and the cost of the call, in the last chunk with `include_usage`; else absent
+     * or null.
+     *
+     */
     usage?: ChatUsage | null;
+    /**
+     * Parameters that were changed or left out; absent if there are none.
+     */
     warnings?: Array<Warning>;
     late_headers?: LateHeaders;
 };
 
+/**
+ * A text, with its sources if the vendor searched the web.
+ */
 export type MessageTextBlock = {
     type: 'text';
+    /**
+     * The text of the block.
+     */
     text: string;
     /**
      * The sources of the text, with data that only the gateway reads.
@@ -3917,30 +5518,63 @@ export type MessageTextBlock = {
     cache_control?: CacheControl;
 };
 
+/**
+ * An image as data.
+ */
 export type MessageBase64Source = {
     type: 'base64';
+    /**
+     * The media type of the image, such as `image/png`.
+     */
     media_type: string;
+    /**
+     * The image as base64.
+     */
     data: string;
 };
 
+/**
+ * An image or a document by its address.
+ */
 export type MessageUrlSource = {
     type: 'url';
+    /**
+     * An https address.
+     */
     url: string;
 };
 
+/**
+ * A PDF as data.
+ */
 export type MessagePdfSource = {
     type: 'base64';
     media_type: 'application/pdf';
+    /**
+     * The PDF as base64.
+     */
     data: string;
 };
 
+/**
+ * A document that is a text.
+ */
 export type MessageTextSource = {
     type: 'text';
+    /**
+     * The text of the document.
+     */
     data: string;
 };
 
+/**
+ * An image, for models that read images.
+ */
 export type MessageImageBlock = {
     type: 'image';
+    /**
+     * The image, as data or by its address.
+     */
     source: ({
         type: 'base64';
     } & MessageBase64Source) | ({
@@ -3955,6 +5589,9 @@ export type MessageImageBlock = {
  */
 export type MessageDocumentBlock = {
     type: 'document';
+    /**
+     * The document, as data or as a text.
+     */
     source: ({
         type: 'base64';
     } & MessagePdfSource) | ({
@@ -3962,26 +5599,60 @@ export type MessageDocumentBlock = {
     } & MessageTextSource) | ({
         type: 'url';
     } & MessageUrlSource);
+    /**
+     * The title of the document.
+     */
     title?: string;
+    /**
+     * What the model should know about the document.
+     */
     context?: string;
     cache_control?: CacheControl;
 };
 
+/**
+ * What a search of the client has found. Models of other vendors than Anthropic read it as a
+ * text.
+ *
+ */
 export type MessageSearchResultBlock = {
     type: 'search_result';
+    /**
+     * Where the result comes from, such as its address.
+     */
     source: string;
+    /**
+     * The title of the result.
+     */
     title: string;
+    /**
+     * The text of the result.
+     */
     content: Array<MessageTextBlock>;
     cache_control?: CacheControl;
 };
 
+/**
+ * A tool that a search for tools has found. Models of other vendors than Anthropic read it as
+ * a text.
+ *
+ */
 export type MessageToolReferenceBlock = {
     type: 'tool_reference';
+    /**
+     * The name of the tool.
+     */
     tool_name: string;
 };
 
+/**
+ * Reasoning of the model. Send it back unchanged.
+ */
 export type MessageThinkingBlock = {
     type: 'thinking';
+    /**
+     * The text of the reasoning; it may be empty.
+     */
     thinking: string;
     /**
      * Data of the vendor that the model needs again. Send the block back unchanged before the
@@ -3996,13 +5667,26 @@ export type MessageThinkingBlock = {
  */
 export type MessageRedactedThinkingBlock = {
     type: 'redacted_thinking';
+    /**
+     * The encrypted reasoning, signed by the gateway for the account.
+     */
     data?: string;
 };
 
+/**
+ * A call of a tool, which the client answers with a `tool_result` block.
+ */
 export type MessageToolUseBlock = {
     type: 'tool_use';
+    /**
+     * Identifies the call; the block with its result has it as `tool_use_id`.
+     */
     id: string;
     name: PlainName;
+    /**
+     * The arguments of the call. Arguments that are not JSON are the member `INVALID_JSON`.
+     *
+     */
     input: {
         [key: string]: unknown;
     };
@@ -4014,8 +5698,14 @@ export type MessageToolUseBlock = {
  */
 export type MessageServerToolUseBlock = {
     type: 'server_tool_use';
+    /**
+     * Identifies the search; the block with its result has it as `tool_use_id`.
+     */
     id: string;
     name: 'web_search';
+    /**
+     * What was searched for, as `query`.
+     */
     input: {
         [key: string]: unknown;
     };
@@ -4029,7 +5719,13 @@ export type MessageServerToolUseBlock = {
  */
 export type MessageSearchedBlock = {
     type: 'web_search_tool_result';
+    /**
+     * The `id` of the block with the call.
+     */
     tool_use_id: string;
+    /**
+     * The sources, or the error.
+     */
     content: Array<{
         [key: string]: unknown;
     }> | {
@@ -4038,6 +5734,9 @@ export type MessageSearchedBlock = {
     cache_control?: CacheControl;
 };
 
+/**
+ * A part of the result of a tool.
+ */
 export type MessageResultPart = ({
     type: 'text';
 } & MessageTextBlock) | ({
@@ -4050,14 +5749,30 @@ export type MessageResultPart = ({
     type: 'tool_reference';
 } & MessageToolReferenceBlock);
 
+/**
+ * The result of a tool call, in the message that follows the call.
+ */
 export type MessageToolResultBlock = {
     type: 'tool_result';
+    /**
+     * The `id` of the block with the call.
+     */
     tool_use_id: string;
+    /**
+     * The result, as a text or as parts; absent for none.
+     */
     content?: string | Array<MessageResultPart>;
+    /**
+     * Whether the tool failed; the model then reads `The tool failed.` before the result.
+     *
+     */
     is_error?: boolean;
     cache_control?: CacheControl;
 };
 
+/**
+ * A part of a message.
+ */
 export type MessageBlock = ({
     type: 'text';
 } & MessageTextBlock) | ({
@@ -4080,13 +5795,30 @@ export type MessageBlock = ({
     type: 'web_search_tool_result';
 } & MessageSearchedBlock);
 
+/**
+ * A message of the conversation.
+ */
 export type MessageParam = {
+    /**
+     * Who wrote the message. `system` before the conversation is an instruction, and within it
+     * a reminder to the model.
+     *
+     */
     role: 'user' | 'assistant' | 'system';
+    /**
+     * A text, or blocks in order.
+     */
     content: string | Array<MessageBlock>;
 };
 
+/**
+ * The conversation so far, oldest first.
+ */
 export type MessageList = Array<MessageParam>;
 
+/**
+ * The instruction of the developer, as a text or as blocks.
+ */
 export type MessageSystem = string | Array<MessageTextBlock>;
 
 /**
@@ -4101,6 +5833,9 @@ export type MessageTool = {
      * 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces.
      */
     name: string;
+    /**
+     * What the tool does and when to call it, for the model.
+     */
     description?: string;
     /**
      * The input of the tool as a JSON Schema.
@@ -4108,6 +5843,11 @@ export type MessageTool = {
     input_schema?: {
         [key: string]: unknown;
     };
+    /**
+     * Whether the arguments must match `input_schema` exactly, as far as the vendor can
+     * enforce it.
+     *
+     */
     strict?: boolean;
     /**
      * The most searches; at most 10 are made.
@@ -4128,6 +5868,11 @@ export type MessageTool = {
     cache_control?: CacheControl;
 };
 
+/**
+ * `custom` is a tool that the client runs, which is also the default; the other is a search of
+ * the web.
+ *
+ */
 export type MessageToolType = 'custom' | 'web_search_20250305';
 
 /**
@@ -4137,25 +5882,54 @@ export type MessageToolType = 'custom' | 'web_search_20250305';
  *
  */
 export type MessageVendorTool = {
+    /**
+     * The type and version of the tool, such as `bash_20250124`.
+     */
     type: string;
+    /**
+     * The name by which the model calls the tool.
+     */
     name?: string;
     cache_control?: CacheControl;
     [key: string]: unknown;
 };
 
+/**
+ * Tools that the model may call.
+ */
 export type MessageTools = Array<MessageTool | MessageVendorTool>;
 
+/**
+ * Whether the model calls tools.
+ */
 export type MessageToolMode = {
+    /**
+     * `auto`, the default, lets the model decide, `any` makes it call a tool, `none` forbids
+     * calls.
+     *
+     */
     type: 'auto' | 'any' | 'none';
+    /**
+     * Whether the model may call only one tool at once.
+     */
     disable_parallel_tool_use?: boolean;
 };
 
+/**
+ * Makes the model call this tool.
+ */
 export type MessageNamedTool = {
     type: 'tool';
     name: PlainName;
+    /**
+     * Whether the model may call only one tool at once.
+     */
     disable_parallel_tool_use?: boolean;
 };
 
+/**
+ * Whether the model calls tools, or which one.
+ */
 export type MessageToolChoice = ({
     type: 'auto' | 'any' | 'none';
 } & MessageToolMode) | ({
@@ -4168,7 +5942,18 @@ export type MessageToolChoice = ({
  *
  */
 export type MessageThinking = {
+    /**
+     * `enabled` takes the effort of `budget_tokens`, `adaptive` that of `output_config`;
+     * `disabled` turns thinking off, and `between_tools` allows it only between calls of
+     * tools.
+     *
+     */
     type: 'enabled' | 'adaptive' | 'disabled' | 'between_tools';
+    /**
+     * With `enabled`: below 4096 the effort is `low`, below 16384 `medium`, else `high`.
+     * Models of Anthropic get the number itself.
+     *
+     */
     budget_tokens?: number;
     /**
      * With `omitted`, thinking blocks have no text.
@@ -4176,14 +5961,26 @@ export type MessageThinking = {
     display?: string;
 };
 
+/**
+ * JSON that matches a schema, as far as the vendor can enforce it.
+ */
 export type MessageOutputFormat = {
     type: 'json_schema';
+    /**
+     * The JSON Schema of the answer.
+     */
     schema: {
         [key: string]: unknown;
     };
 };
 
+/**
+ * The effort and the form of the answer.
+ */
 export type MessageOutputConfig = {
+    /**
+     * How much the model reasons with `adaptive` thinking; the default is `high`.
+     */
     effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max';
     format?: MessageOutputFormat;
 };
@@ -4206,9 +6003,25 @@ export type CreateMessageRequest = {
     system?: MessageSystem;
     tools?: MessageTools;
     tool_choice?: MessageToolChoice;
+    /**
+     * Whether to send the answer as server-sent events, each a `MessageStreamEvent`. The
+     * default is `false`.
+     *
+     */
     stream?: boolean;
+    /**
+     * Texts before which the answer ends.
+     */
     stop_sequences?: Array<string>;
+    /**
+     * How much the answer varies, from 0 to 1. Models without the setting ignore it with a
+     * warning.
+     *
+     */
     temperature?: number;
+    /**
+     * Samples only from the likeliest tokens that together have this probability.
+     */
     top_p?: number;
     /**
      * For models of Anthropic; dropped with a warning for others.
@@ -4216,6 +6029,9 @@ export type CreateMessageRequest = {
     top_k?: number;
     thinking?: MessageThinking;
     output_config?: MessageOutputConfig;
+    /**
+     * Data about the request; only `user_id` is read.
+     */
     metadata?: {
         user_id?: EndUser;
     };
@@ -4226,6 +6042,10 @@ export type CreateMessageRequest = {
     context_management?: {
         [key: string]: unknown;
     };
+    /**
+     * `standard_only` is left out with a warning for models of other vendors than Anthropic.
+     *
+     */
     service_tier?: 'auto' | 'standard_only';
     /**
      * `fast` is dropped with a warning.
@@ -4250,10 +6070,21 @@ export type CountMessageTokensRequest = {
     cache_control?: CacheControl;
 };
 
+/**
+ * The length of a request.
+ */
 export type MessageTokensCount = {
+    /**
+     * Number of input tokens, counted by the vendor, or estimated without the header
+     * `x-gateway-provider`.
+     *
+     */
     input_tokens: number;
 };
 
+/**
+ * A part of an answer.
+ */
 export type MessageAnswerBlock = ({
     type: 'text';
 } & MessageTextBlock) | ({
@@ -4275,12 +6106,20 @@ export type MessageContextManagement = {
     [key: string]: unknown;
 } | null;
 
+/**
+ * Why the message ended. `tool_use`: the client is to run tools. `pause_turn`: send the
+ * message back to let the model continue. `refusal`: the model refused to answer.
+ *
+ */
 export type MessageStopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use' | 'pause_turn' | 'refusal' | 'model_context_window_exceeded';
 
 /**
  * Why the message ended.
  */
 export type MessageStop = {
+    /**
+     * Why the message ended.
+     */
     stop_reason: MessageStopReason | null;
     /**
      * The stop sequence that ended the message, if the vendor reports it.
@@ -4292,29 +6131,61 @@ export type MessageStop = {
     stop_details: MessageRefusalDetails | null;
 };
 
+/**
+ * Why the model refused to answer.
+ */
 export type MessageRefusalDetails = {
     type: 'refusal';
+    /**
+     * The kind of content that the model refused, as Anthropic names it; null if it is not
+     * reported.
+     *
+     */
     category: string | null;
+    /**
+     * The model's words; null if there are none.
+     */
     explanation: string | null;
 };
 
+/**
+ * Parts of `output_tokens`.
+ */
 export type MessageOutputDetails = {
+    /**
+     * Tokens that were used for reasoning.
+     */
     thinking_tokens: number;
 };
 
+/**
+ * The tokens and the cost of the call, counted as Anthropic does.
+ */
 export type MessageUsage = {
     /**
      * Input that was neither read from the provider's cache nor written to it.
      */
     input_tokens: number;
+    /**
+     * Input tokens that the provider wrote to its prompt cache.
+     */
     cache_creation_input_tokens: number;
+    /**
+     * Input tokens that the provider read from its prompt cache.
+     */
     cache_read_input_tokens: number;
+    /**
+     * All output tokens, also those of reasoning.
+     */
     output_tokens: number;
     output_tokens_details?: MessageOutputDetails;
     /**
      * Searches of the web as the vendor charges them; absent without one.
      */
     server_tool_use?: {
+        /**
+         * Number of searches that are charged.
+         */
         web_search_requests: number;
     };
     /**
@@ -4325,7 +6196,13 @@ export type MessageUsage = {
     cost_details?: CostDetails;
 };
 
+/**
+ * An answer of the model. Send its `content` back to continue the conversation.
+ */
 export type Message = {
+    /**
+     * Identifies the message.
+     */
     id: string;
     type: 'message';
     role: 'assistant';
@@ -4333,25 +6210,46 @@ export type Message = {
      * The identifier of the model that answered.
      */
     model: string;
+    /**
+     * The blocks of the answer, in order.
+     */
     content: Array<MessageAnswerBlock>;
+    /**
+     * Why the message ended; null in the first event of a stream.
+     */
     stop_reason: MessageStopReason | null;
     /**
      * The stop sequence that ended the message, if the vendor reports it.
      */
     stop_sequence: string | null;
+    /**
+     * Why the model refused to answer; null if it did not.
+     */
     stop_details: MessageRefusalDetails | null;
     context_management?: MessageContextManagement;
     usage: MessageUsage;
+    /**
+     * Parameters that were changed or left out; absent if there are none.
+     */
     warnings?: Array<Warning>;
 };
 
+/**
+ * The first event of a message, without its content.
+ */
 export type MessageStartEvent = {
     type: 'message_start';
     message: Message;
 };
 
+/**
+ * A block begins; its text and its input follow in pieces.
+ */
 export type MessageBlockStartEvent = {
     type: 'content_block_start';
+    /**
+     * The number of the block in `content`, from 0.
+     */
     index: number;
     content_block: MessageAnswerBlock;
 };
@@ -4362,37 +6260,79 @@ export type MessageBlockStartEvent = {
  *
  */
 export type MessageBlockDelta = {
+    /**
+     * The kind of piece, which says which other member is present.
+     */
     type: 'text_delta' | 'thinking_delta' | 'signature_delta' | 'input_json_delta' | 'citations_delta';
+    /**
+     * The next piece of the text.
+     */
     text?: string;
+    /**
+     * The next piece of the reasoning.
+     */
     thinking?: string;
+    /**
+     * The whole `signature` of the block.
+     */
     signature?: string;
+    /**
+     * The next piece of `input`, which is JSON when it is complete.
+     */
     partial_json?: string;
+    /**
+     * A source of the text.
+     */
     citation?: {
         [key: string]: unknown;
     };
 };
 
+/**
+ * A piece of a block.
+ */
 export type MessageBlockDeltaEvent = {
     type: 'content_block_delta';
+    /**
+     * The number of the block in `content`, from 0.
+     */
     index: number;
     delta: MessageBlockDelta;
 };
 
+/**
+ * A block is complete.
+ */
 export type MessageBlockStopEvent = {
     type: 'content_block_stop';
+    /**
+     * The number of the block in `content`, from 0.
+     */
     index: number;
 };
 
+/**
+ * The end of the message, with why it ended and what it cost.
+ */
 export type MessageDeltaEvent = {
     type: 'message_delta';
     delta: MessageStop;
     context_management?: MessageContextManagement;
     usage: MessageUsage;
+    /**
+     * Parameters that were changed or left out; absent if there are none.
+     */
     warnings?: Array<Warning>;
     late_headers?: LateHeaders;
 };
 
+/**
+ * `message_stop` is the last event; `ping` only keeps the connection open.
+ */
 export type MessageStopEvent = {
+    /**
+     * `message_stop`, or `ping` at any place of the stream.
+     */
     type: 'message_stop' | 'ping';
 };
 
@@ -4413,14 +6353,23 @@ export type MessageStreamEvent = ({
     type: 'message_stop' | 'ping';
 } & MessageStopEvent);
 
+/**
+ * The class of an error, in Anthropic's terms.
+ */
 export type MessageErrorType = 'invalid_request_error' | 'authentication_error' | 'billing_error' | 'permission_error' | 'not_found_error' | 'conflict_error' | 'request_too_large' | 'rate_limit_error' | 'api_error' | 'timeout_error' | 'overloaded_error';
 
+/**
+ * What is wrong with a request, or what failed.
+ */
 export type MessageError = {
     type: MessageErrorType;
     /**
      * What is wrong and how to fix it.
      */
     message: string;
+    /**
+     * The error in the terms of the gateway.
+     */
     details: {
         error_code: ErrorCode;
         /**
@@ -4430,6 +6379,9 @@ export type MessageError = {
     };
 };
 
+/**
+ * The body of a response with an error, in Anthropic's form.
+ */
 export type MessageErrorResponse = {
     type: 'error';
     error: MessageError;
@@ -4451,6 +6403,9 @@ export type CreateResponseRequest = {
      */
     model: ModelName;
     models?: FallbackModels;
+    /**
+     * A text of the user, or the items of the conversation, oldest first.
+     */
     input: string | Array<ResponseInputItem>;
     /**
      * A developer message before `input`.
@@ -4460,13 +6415,35 @@ export type CreateResponseRequest = {
      * Maximum number of tokens of the response, including reasoning.
      */
     max_output_tokens?: number | null;
+    /**
+     * How much the answer varies, from 0 to 2; null for the default of the vendor. Models
+     * without the setting ignore it with a warning.
+     *
+     */
     temperature?: number | null;
+    /**
+     * Samples only from the likeliest tokens that together have this probability; null for the
+     * default of the vendor.
+     *
+     */
     top_p?: number | null;
+    /**
+     * Tools that the model may call.
+     */
     tools?: Array<ResponseTool>;
     tool_choice?: ResponseToolChoice;
+    /**
+     * Whether the model may call several tools at once; null for the default.
+     */
     parallel_tool_calls?: boolean | null;
     max_tool_calls?: ResponseToolCallsMax;
+    /**
+     * How the model reasons; null for its default.
+     */
     reasoning?: ResponseReasoningOptions | null;
+    /**
+     * The form and the length of the answer; null for plain text.
+     */
     text?: ResponseTextOptions | null;
     /**
      * `reasoning.encrypted_content` returns reasoning in a form that can be sent back,
@@ -4474,6 +6451,11 @@ export type CreateResponseRequest = {
      *
      */
     include?: Array<string> | null;
+    /**
+     * Up to 16 names with values, which are returned and stored with the response; null for
+     * none.
+     *
+     */
     metadata?: {
         [key: string]: string;
     } | null;
@@ -4483,7 +6465,15 @@ export type CreateResponseRequest = {
      *
      */
     store?: boolean | null;
+    /**
+     * Whether to send the response as server-sent events, each a `ResponseEvent`; null for
+     * `false`.
+     *
+     */
     stream?: boolean | null;
+    /**
+     * Options of the stream; null for none.
+     */
     stream_options?: ResponseStreamOptions | null;
     /**
      * A stored response, whose input and output come before `input`. Its instructions and tools do not
@@ -4526,6 +6516,9 @@ export type CompactResponseRequest = {
      */
     model: ModelName;
     models?: FallbackModels;
+    /**
+     * A text of the user, or the items of the conversation, oldest first.
+     */
     input?: string | Array<ResponseInputItem>;
     /**
      * A developer message before `input`.
@@ -4539,10 +6532,26 @@ export type CompactResponseRequest = {
      * The tools of the conversation, which are not called.
      */
     tools?: Array<ResponseTool>;
+    /**
+     * Has no effect, since tools are not called.
+     */
     parallel_tool_calls?: boolean | null;
+    /**
+     * How the model reasons; null for its default.
+     */
     reasoning?: ResponseReasoningOptions | null;
+    /**
+     * Has no effect on a summary.
+     */
     text?: ResponseTextOptions | null;
+    /**
+     * The processing tier of the vendor; null for its default.
+     */
     service_tier?: string | null;
+    /**
+     * Requests with the same key share the vendor's prompt cache more often; null for none.
+     *
+     */
     prompt_cache_key?: string | null;
     /**
      * Data of the client program; not passed on.
@@ -4552,7 +6561,13 @@ export type CompactResponseRequest = {
     } | null;
 };
 
+/**
+ * A conversation that was compacted.
+ */
 export type CompactedResponse = {
+    /**
+     * Identifies the compaction. It is not stored.
+     */
     id: string;
     object: CompactedResponseObject;
     /**
@@ -4564,6 +6579,9 @@ export type CompactedResponse = {
      */
     output: Array<ResponseTypedItem>;
     usage: ResponseUsage;
+    /**
+     * Parameters that were changed or left out; absent if there are none.
+     */
     warnings?: Array<Warning>;
 };
 
@@ -4576,8 +6594,16 @@ export type CompactedResponseObject = 'response.compaction';
  */
 export type ResponseToolCallsMax = number | null;
 
+/**
+ * The length of a request.
+ */
 export type ResponseTokensCount = {
     object: ResponseTokensCountObject;
+    /**
+     * Number of input tokens, counted by the vendor, or estimated without the header
+     * `x-gateway-provider`.
+     *
+     */
     input_tokens: number;
 };
 
@@ -4588,6 +6614,9 @@ export type ResponseTokensCountObject = 'response.input_tokens';
  */
 export type ResponseInputItem = ResponseTypedItem | ResponseInputMessage | ResponseOtherItem;
 
+/**
+ * An item of a conversation; its `type` says what it is.
+ */
 export type ResponseTypedItem = ({
     type: 'message';
 } & ResponseTypedMessage) | ({
@@ -4647,6 +6676,9 @@ export type ResponseItemType = 'message' | 'function_call' | 'function_call_outp
  *
  */
 export type ResponseOtherItem = {
+    /**
+     * The type of the item, in small letters.
+     */
     type: string;
     id?: ResponseItemId;
     [key: string]: unknown;
@@ -4657,10 +6689,19 @@ export type ResponseOtherItem = {
  */
 export type ResponseItemId = string | null;
 
+/**
+ * Who wrote a message. `developer`, or `system`, its older name, is an instruction.
+ */
 export type ResponseRole = 'user' | 'assistant' | 'system' | 'developer';
 
+/**
+ * A text, or parts in order.
+ */
 export type ResponseMessageContent = string | Array<ResponsePart>;
 
+/**
+ * A message of the conversation.
+ */
 export type ResponseTypedMessage = {
     type: 'message';
     id?: ResponseItemId;
@@ -4676,17 +6717,31 @@ export type ResponseInputMessage = {
     content: ResponseMessageContent;
 };
 
+/**
+ * A text of the user, the developer or a tool.
+ */
 export type ResponseInputText = {
     type: 'input_text';
+    /**
+     * The text of the part.
+     */
     text: string;
 };
 
+/**
+ * An image, for models that read images.
+ */
 export type ResponseInputImage = {
     type: 'input_image';
     /**
      * A data URL, or an HTTPS URL that the vendor fetches.
      */
     image_url: string;
+    /**
+     * How closely the model looks at the image, such as `low` or `high`; null for the default.
+     * Vendors without the setting ignore it with a warning.
+     *
+     */
     detail?: string | null;
 };
 
@@ -4703,19 +6758,40 @@ export type ResponseInputFile = {
      * Refused; a text replaces it in the output of a tool.
      */
     file_url?: string;
+    /**
+     * The name of the file, which the model may read; null for none.
+     */
     filename?: string | null;
 };
 
+/**
+ * Sound, for models that hear it.
+ */
 export type ResponseInputAudio = {
     type: 'input_audio';
+    /**
+     * The recording and its format.
+     */
     input_audio: {
+        /**
+         * The recording as base64.
+         */
         data: string;
+        /**
+         * The audio format, such as `wav` or `mp3`.
+         */
         format: string;
     };
 };
 
+/**
+ * A text of the model.
+ */
 export type ResponseOutputText = {
     type: 'output_text';
+    /**
+     * The text of the part.
+     */
     text: string;
     /**
      * The sources of the text: `url_citation` with `start_index`, `end_index`, `url` and `title`.
@@ -4732,11 +6808,20 @@ export type ResponseOutputText = {
     }>;
 };
 
+/**
+ * The reason that the model gave for not answering.
+ */
 export type ResponseRefusal = {
     type: 'refusal';
+    /**
+     * The model's words.
+     */
     refusal: string;
 };
 
+/**
+ * A part of the content of a message, or of the output of a tool.
+ */
 export type ResponsePart = ({
     type: 'input_text';
 } & ResponseInputText) | ({
@@ -4751,11 +6836,21 @@ export type ResponsePart = ({
     type: 'refusal';
 } & ResponseRefusal);
 
+/**
+ * How far the item has come; `incomplete` if it was cut off.
+ */
 export type ResponseItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
+/**
+ * A call of a function, which the client answers with a `function_call_output` item.
+ *
+ */
 export type ResponseFunctionCall = {
     type: 'function_call';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output, which has the same `call_id`.
+     */
     call_id: string;
     name: PlainName;
     /**
@@ -4770,18 +6865,34 @@ export type ResponseFunctionCall = {
     status?: ResponseItemStatus;
 };
 
+/**
+ * The output of a tool, as a text or as parts.
+ */
 export type ResponseToolOutput = string | Array<ResponsePart>;
 
+/**
+ * The output of a function that the client ran.
+ */
 export type ResponseFunctionCallOutput = {
     type: 'function_call_output';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output, which has the same `call_id`.
+     */
     call_id: string;
     output: ResponseToolOutput;
 };
 
+/**
+ * A call of a custom tool, which the client answers with a `custom_tool_call_output` item.
+ *
+ */
 export type ResponseCustomToolCall = {
     type: 'custom_tool_call';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output, which has the same `call_id`.
+     */
     call_id: string;
     name: PlainName;
     /**
@@ -4795,13 +6906,22 @@ export type ResponseCustomToolCall = {
     status?: ResponseItemStatus;
 };
 
+/**
+ * The output of a custom tool that the client ran.
+ */
 export type ResponseCustomToolCallOutput = {
     type: 'custom_tool_call_output';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output, which has the same `call_id`.
+     */
     call_id: string;
     output: ResponseToolOutput;
 };
 
+/**
+ * How far the item has come; null if it is not known.
+ */
 export type ResponseItemState = ResponseItemStatus | null;
 
 /**
@@ -4810,6 +6930,9 @@ export type ResponseItemState = ResponseItemStatus | null;
 export type ResponseToolSearchCall = {
     type: 'tool_search_call';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output; null if the call has none.
+     */
     call_id?: string | null;
     execution?: ResponseToolExecution;
     /**
@@ -4827,8 +6950,14 @@ export type ResponseToolSearchCall = {
 export type ResponseToolSearchOutput = {
     type: 'tool_search_output';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output; null if the call has none.
+     */
     call_id?: string | null;
     execution?: ResponseToolExecution;
+    /**
+     * The tools that were found.
+     */
     tools: Array<ResponseTool>;
     status?: ResponseItemState;
 };
@@ -4839,9 +6968,21 @@ export type ResponseToolSearchOutput = {
 export type ResponsePatchCall = {
     type: 'apply_patch_call';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output, which has the same `call_id`.
+     */
     call_id: string;
+    /**
+     * The change of one file.
+     */
     operation: {
+        /**
+         * Whether the file is created, changed or deleted.
+         */
         type: 'create_file' | 'update_file' | 'delete_file';
+        /**
+         * The path of the file, from the folder of the client.
+         */
         path: string;
         /**
          * A V4A diff; absent for `delete_file`.
@@ -4851,11 +6992,23 @@ export type ResponsePatchCall = {
     status?: ResponseItemState;
 };
 
+/**
+ * What came of a call of `apply_patch`.
+ */
 export type ResponsePatchOutput = {
     type: 'apply_patch_call_output';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output, which has the same `call_id`.
+     */
     call_id: string;
+    /**
+     * Whether the file was changed.
+     */
     status?: 'completed' | 'failed';
+    /**
+     * What the model should know, such as why the change failed; null for nothing.
+     */
     output?: string | null;
 };
 
@@ -4865,19 +7018,41 @@ export type ResponsePatchOutput = {
 export type ResponseShellCall = {
     type: 'shell_call';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output, which has the same `call_id`.
+     */
     call_id: string;
+    /**
+     * The commands to run.
+     */
     action: {
+        /**
+         * The command lines, each run by itself.
+         */
         commands: Array<string>;
+        /**
+         * Milliseconds that the commands may take; null for the client's own limit.
+         */
         timeout_ms?: number | null;
+        /**
+         * The most characters of output that the model wants; null for the client's own limit.
+         *
+         */
         max_output_length?: number | null;
     };
     environment?: ResponseShellEnvironment;
     status?: ResponseItemState;
 };
 
+/**
+ * What came of a call of `shell`.
+ */
 export type ResponseShellOutput = {
     type: 'shell_call_output';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output, which has the same `call_id`.
+     */
     call_id: string;
     /**
      * For each command `stdout`, `stderr` and `outcome`.
@@ -4885,6 +7060,9 @@ export type ResponseShellOutput = {
     output: Array<{
         [key: string]: unknown;
     }>;
+    /**
+     * The limit of the call, to be sent back; null for none.
+     */
     max_output_length?: number | null;
     status?: ResponseItemState;
 };
@@ -4895,27 +7073,57 @@ export type ResponseShellOutput = {
 export type ResponseLocalShellCall = {
     type: 'local_shell_call';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output, which has the same `call_id`.
+     */
     call_id: string;
+    /**
+     * The command to run.
+     */
     action: {
         type: 'exec';
+        /**
+         * The program and its arguments.
+         */
         command: Array<string>;
+        /**
+         * Environment variables of the command, by name.
+         */
         env?: {
             [key: string]: string;
         };
+        /**
+         * Milliseconds that the command may take; null for the client's own limit.
+         */
         timeout_ms?: number | null;
+        /**
+         * The user who runs the command; null for the client's own.
+         */
         user?: string | null;
+        /**
+         * The folder in which the command runs; null for the client's own.
+         */
         working_directory?: string | null;
     };
     status?: ResponseItemState;
 };
 
+/**
+ * What came of a call of `local_shell`.
+ */
 export type ResponseLocalShellOutput = {
     type: 'local_shell_call_output';
     /**
      * The `call_id` of the call; clients also send it as `call_id`.
      */
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output; null if the call has none.
+     */
     call_id?: string | null;
+    /**
+     * The output of the command, as a text.
+     */
     output: string;
     status?: ResponseItemState;
 };
@@ -4926,29 +7134,62 @@ export type ResponseLocalShellOutput = {
 export type ResponseComputerCall = {
     type: 'computer_call';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output, which has the same `call_id`.
+     */
     call_id: string;
     status?: ResponseItemState;
     [key: string]: unknown;
 };
 
+/**
+ * The screen after a call of `computer`.
+ */
 export type ResponseComputerOutput = {
     type: 'computer_call_output';
     id?: ResponseItemId;
+    /**
+     * Pairs the call with its output, which has the same `call_id`.
+     */
     call_id: string;
+    /**
+     * The picture of the screen.
+     */
     output: {
+        /**
+         * `computer_screenshot`, or `input_image` as some clients send it.
+         */
         type: 'computer_screenshot' | 'input_image';
+        /**
+         * The picture as a data URL.
+         */
         image_url: string;
     };
+    /**
+     * The safety checks of the call that the user has acknowledged; null for none.
+     */
     acknowledged_safety_checks?: Array<{
         [key: string]: unknown;
     }> | null;
+    /**
+     * How far the item has come; null if it is not known.
+     */
     status?: ResponseComputerStatus | null;
 };
 
+/**
+ * How far a computer's output has come.
+ */
 export type ResponseComputerStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
 
+/**
+ * A part of the reasoning.
+ */
 export type ResponseSummaryText = {
     type: 'summary_text';
+    /**
+     * The text of the reasoning.
+     */
     text: string;
 };
 
@@ -4958,6 +7199,9 @@ export type ResponseSummaryText = {
 export type ResponseReasoning = {
     type: 'reasoning';
     id?: ResponseItemId;
+    /**
+     * The reasoning as text; empty if the vendor returns none.
+     */
     summary: Array<ResponseSummaryText>;
     /**
      * Not read; the gateway returns reasoning in `summary`.
@@ -4979,6 +7223,9 @@ export type ResponseReasoning = {
 export type ResponseAdditionalTools = {
     type: 'additional_tools';
     id?: ResponseItemId;
+    /**
+     * The tools, which the model may call from now on.
+     */
     tools: Array<ResponseTool>;
 };
 
@@ -4991,9 +7238,21 @@ export type ResponseImageCallSetting = string | null;
  * Why the image was not made.
  */
 export type ResponseImageFailure = {
+    /**
+     * The code of the error, as in `ErrorCode`; null without one.
+     */
     code?: string | null;
+    /**
+     * What is wrong and how to fix it.
+     */
     message: string;
+    /**
+     * The setting at fault; null if it is none.
+     */
     param?: string | null;
+    /**
+     * The class of the error, as in `ErrorType`.
+     */
     type?: string;
 };
 
@@ -5005,6 +7264,9 @@ export type ResponseImageFailure = {
 export type ResponseImageCall = {
     type: 'image_generation_call';
     id?: ResponseItemId;
+    /**
+     * How far the image has come; `failed` if it could not be made.
+     */
     status?: 'in_progress' | 'generating' | 'completed' | 'failed';
     /**
      * The image as base64; empty if it could not be made.
@@ -5019,6 +7281,9 @@ export type ResponseImageCall = {
     quality?: ResponseImageCallSetting;
     background?: ResponseImageCallSetting;
     output_format?: ResponseImageCallSetting;
+    /**
+     * Why the image could not be made; null or absent if it was.
+     */
     error?: ResponseImageFailure | null;
 };
 
@@ -5030,6 +7295,9 @@ export type ResponseImageCall = {
 export type ResponseSearchCall = {
     type: 'web_search_call';
     id?: ResponseItemId;
+    /**
+     * How far the search has come.
+     */
     status?: 'in_progress' | 'searching' | 'completed' | 'failed' | 'incomplete';
     /**
      * `search` with `query` and `queries`, and with `sources` if `include` names them. Models of OpenAI
@@ -5047,7 +7315,13 @@ export type ResponseSearchCall = {
 export type ResponseConfigurationUpdate = {
     type: 'configuration_update';
     id?: ResponseItemId;
+    /**
+     * How the model reasons from now on; null for no change.
+     */
     reasoning?: ResponseReasoningOptions | null;
+    /**
+     * The form of the answer from now on; null for no change.
+     */
     text?: ResponseTextOptions | null;
 };
 
@@ -5081,12 +7355,21 @@ export type ResponseCompactionTrigger = {
  */
 export type ResponseItemReference = {
     type: 'item_reference';
+    /**
+     * The id of the item, which is in the place of the reference for the model.
+     */
     id: string;
 };
 
+/**
+ * A function that the client runs.
+ */
 export type ResponseFunctionTool = {
     type: 'function';
     name: FunctionName;
+    /**
+     * What the function does and when to call it, for the model; null for nothing.
+     */
     description?: string | null;
     /**
      * The parameters of the function as a JSON Schema.
@@ -5094,6 +7377,11 @@ export type ResponseFunctionTool = {
     parameters?: {
         [key: string]: unknown;
     } | null;
+    /**
+     * Whether the arguments must match `parameters` exactly, as far as the vendor can enforce
+     * it; null for the default.
+     *
+     */
     strict?: boolean | null;
 };
 
@@ -5105,6 +7393,9 @@ export type ResponseFunctionTool = {
 export type ResponseCustomTool = {
     type: 'custom';
     name: FunctionName;
+    /**
+     * What the tool does and when to call it, for the model; null for nothing.
+     */
     description?: string | null;
     /**
      * Free text, or a grammar as OpenAI defines it.
@@ -5114,6 +7405,9 @@ export type ResponseCustomTool = {
     } | null;
 };
 
+/**
+ * A tool of a namespace.
+ */
 export type ResponseNamedTool = ({
     type: 'function';
 } & ResponseFunctionTool) | ({
@@ -5126,7 +7420,13 @@ export type ResponseNamedTool = ({
 export type ResponseNamespaceTool = {
     type: 'namespace';
     name: FunctionName;
+    /**
+     * What the tools of the namespace are for; null for nothing.
+     */
     description?: string | null;
+    /**
+     * The tools of the namespace.
+     */
     tools: Array<ResponseNamedTool>;
 };
 
@@ -5136,6 +7436,9 @@ export type ResponseNamespaceTool = {
  *
  */
 export type ResponseWebSearchTool = {
+    /**
+     * Both types are the same search.
+     */
     type: 'web_search' | 'web_search_preview';
     /**
      * `false` searches only what OpenAI has stored. For models of other vendors the tool is then dropped
@@ -5151,8 +7454,21 @@ export type ResponseWebSearchTool = {
      * Where the user is, roughly.
      */
     user_location?: WebSearchPlace | null;
+    /**
+     * Limits the search to some domains; null for no limit.
+     */
     filters?: {
+        /**
+         * The only domains to search; null for all. A model that cannot limit its search is
+         * not called.
+         *
+         */
         allowed_domains?: WebSearchDomains | null;
+        /**
+         * Domains not to search; null for none. A model that cannot limit its search is not
+         * called.
+         *
+         */
         blocked_domains?: WebSearchDomains | null;
     } | null;
 };
@@ -5174,29 +7490,47 @@ export type ResponseImageTool = {
      *
      */
     action?: 'generate' | 'edit' | 'auto';
+    /**
+     * Width and height in pixels; null or `auto` for the size of the model.
+     */
     size?: ImageSize | null;
     /**
      * The supported values depend on the image model.
      */
     quality?: ImageQuality | null;
+    /**
+     * Whether the background is transparent; null for `auto`.
+     */
     background?: ImageBackground | null;
     /**
      * The file format. The default depends on the image model.
      */
     output_format?: ImageFormat | null;
+    /**
+     * Quality of a JPEG or WebP, from 0 to 100; null for that of the model.
+     */
     output_compression?: ImageCompression | null;
     moderation?: ImageModeration;
+    /**
+     * The effort that the image model spends on planning the picture; null for its default.
+     *
+     */
     complexity?: ImageComplexity | null;
     /**
      * Only for edits.
      */
     input_fidelity?: ImageInputFidelity | null;
     /**
-     * The gateway sends no partial images; another number than 0 is reported in `warnings`.
+     * Partial images to send of each image while it is made, in a stream. Without a stream, or if the
+     * model makes none, they are reported in `warnings`.
+     *
      */
     partial_images?: number;
 };
 
+/**
+ * Whether OpenAI searches for tools (`server`, the default) or the client does.
+ */
 export type ResponseToolExecution = 'server' | 'client';
 
 /**
@@ -5208,7 +7542,13 @@ export type ResponseToolExecution = 'server' | 'client';
 export type ResponseToolSearchTool = {
     type: 'tool_search';
     execution?: ResponseToolExecution;
+    /**
+     * What the search does and when to call it, for the model; null for nothing.
+     */
     description?: string | null;
+    /**
+     * The arguments of a search by the client as a JSON Schema; null for none.
+     */
     parameters?: {
         [key: string]: unknown;
     } | null;
@@ -5223,6 +7563,9 @@ export type ResponseShellPlace = {
     type: 'local';
 };
 
+/**
+ * Where commands run; null or absent for the computer of the client.
+ */
 export type ResponseShellEnvironment = ResponseShellPlace | null;
 
 /**
@@ -5231,6 +7574,9 @@ export type ResponseShellEnvironment = ResponseShellPlace | null;
  *
  */
 export type ResponseClientTool = {
+    /**
+     * Which tool the client runs.
+     */
     type: 'apply_patch' | 'shell' | 'local_shell';
     environment?: ResponseShellEnvironment;
 };
@@ -5241,6 +7587,9 @@ export type ResponseClientTool = {
  *
  */
 export type ResponseComputerTool = {
+    /**
+     * Which version of the tool the model knows.
+     */
     type: 'computer' | 'computer_use_preview';
     [key: string]: unknown;
 };
@@ -5251,6 +7600,9 @@ export type ResponseComputerTool = {
  *
  */
 export type ResponseVendorTool = {
+    /**
+     * Which tool OpenAI would run.
+     */
     type: 'file_search' | 'code_interpreter' | 'mcp' | 'programmatic_tool_calling';
     [key: string]: unknown;
 };
@@ -5266,10 +7618,16 @@ export type ResponseToolType = 'function' | 'custom' | 'namespace' | 'web_search
  *
  */
 export type ResponseOtherTool = {
+    /**
+     * The type of the tool, in small letters.
+     */
     type: string;
     [key: string]: unknown;
 };
 
+/**
+ * A tool that the model may call.
+ */
 export type ResponseTool = ResponseKnownTool | ResponseOtherTool;
 
 /**
@@ -5297,21 +7655,38 @@ export type ResponseKnownTool = ({
     type: 'file_search' | 'code_interpreter' | 'mcp' | 'programmatic_tool_calling';
 } & ResponseVendorTool);
 
+/**
+ * Makes the model call this function.
+ */
 export type ResponseFunctionChoice = {
     type: 'function';
     name: PlainName;
 };
 
+/**
+ * Makes the model call this custom tool.
+ */
 export type ResponseCustomChoice = {
     type: 'custom';
     name: PlainName;
 };
 
+/**
+ * Makes the model have an image made.
+ */
 export type ResponseImageChoice = {
     type: 'image_generation';
 };
 
+/**
+ * Makes the model search the web, if this is the only tool; else the model decides, with a
+ * warning.
+ *
+ */
 export type ResponseSearchChoice = {
+    /**
+     * Both types are the same search.
+     */
     type: 'web_search' | 'web_search_preview';
 };
 
@@ -5319,9 +7694,15 @@ export type ResponseSearchChoice = {
  * A tool by its type.
  */
 export type ResponseToolTypeChoice = {
+    /**
+     * The type of the tool.
+     */
     type: 'tool_search' | 'apply_patch' | 'shell' | 'local_shell' | 'computer' | 'computer_use_preview';
 };
 
+/**
+ * A tool of the request, by its name or type.
+ */
 export type ResponseNamedChoice = ({
     type: 'function';
 } & ResponseFunctionChoice) | ({
@@ -5334,12 +7715,25 @@ export type ResponseNamedChoice = ({
     type: 'tool_search' | 'apply_patch' | 'shell' | 'local_shell' | 'computer' | 'computer_use_preview';
 } & ResponseToolTypeChoice);
 
+/**
+ * Limits the model to some of the tools of the request.
+ */
 export type ResponseAllowedChoice = {
     type: 'allowed_tools';
+    /**
+     * `auto`: the model decides whether to call one. `required`: it calls at least one.
+     *
+     */
     mode: 'auto' | 'required';
+    /**
+     * The tools that the model may call.
+     */
     tools: Array<ResponseNamedChoice>;
 };
 
+/**
+ * A tool to call, or the tools to choose from.
+ */
 export type ResponseToolChoiceObject = ({
     type: 'function';
 } & ResponseFunctionChoice) | ({
@@ -5354,13 +7748,31 @@ export type ResponseToolChoiceObject = ({
     type: 'allowed_tools';
 } & ResponseAllowedChoice);
 
+/**
+ * `none` forbids calls, `auto`, the default with tools, lets the model decide, `required`
+ * makes it call a tool; an object names the tools. Null for `auto`.
+ *
+ */
 export type ResponseToolChoice = 'none' | 'auto' | 'required' | ResponseToolChoiceObject | null;
 
+/**
+ * Options of a stream.
+ */
 export type ResponseStreamOptions = {
+    /**
+     * OpenAI's padding of events against the analysis of traffic. The gateway adds none.
+     *
+     */
     include_obfuscation?: boolean;
 };
 
+/**
+ * How the model reasons.
+ */
 export type ResponseReasoningOptions = {
+    /**
+     * How much the model reasons; null for its default.
+     */
     effort?: ReasoningEffort | null;
     /**
      * Reasoning that the vendor returns is always in the response.
@@ -5368,19 +7780,34 @@ export type ResponseReasoningOptions = {
     summary?: 'auto' | 'concise' | 'detailed';
 };
 
+/**
+ * An answer in JSON that matches a schema, as far as the vendor can enforce it.
+ */
 export type ResponseJsonSchemaFormat = {
     type: 'json_schema';
     /**
      * 1 to 64 letters, digits and `_`, `-`, without spaces.
      */
     name: string;
+    /**
+     * What the format is for, for the model; null for nothing.
+     */
     description?: string | null;
+    /**
+     * The JSON Schema of the answer.
+     */
     schema: {
         [key: string]: unknown;
     };
+    /**
+     * Whether the answer must match `schema` exactly; null for the default.
+     */
     strict?: boolean | null;
 };
 
+/**
+ * The form of the answer.
+ */
 export type ResponseTextFormat = ({
     type: 'text';
 } & TextFormat) | ({
@@ -5389,25 +7816,48 @@ export type ResponseTextFormat = ({
     type: 'json_schema';
 } & ResponseJsonSchemaFormat);
 
+/**
+ * The form and the length of the answer.
+ */
 export type ResponseTextOptions = {
     format?: ResponseTextFormat;
+    /**
+     * How long the answer should be. Vendors without the setting ignore it with a warning.
+     *
+     */
     verbosity?: 'low' | 'medium' | 'high';
 };
 
+/**
+ * A message of the model.
+ */
 export type ResponseOutputMessage = {
+    /**
+     * Identifies the item; an `item_reference` can name it if the response is stored.
+     *
+     */
     id: string;
     type: 'message';
     status: ResponseItemStatus;
     role: 'assistant';
+    /**
+     * The parts of the message, in order.
+     */
     content: Array<ResponseOutputPart>;
 };
 
+/**
+ * A part of a message of the model.
+ */
 export type ResponseOutputPart = ({
     type: 'output_text';
 } & ResponseOutputText) | ({
     type: 'refusal';
 } & ResponseRefusal);
 
+/**
+ * An item that the model, or a tool, made.
+ */
 export type ResponseOutputItem = ({
     type: 'message';
 } & ResponseOutputMessage) | ({
@@ -5436,16 +7886,43 @@ export type ResponseOutputItem = ({
     type: 'compaction';
 } & ResponseCompaction);
 
+/**
+ * The tokens and the cost of the response.
+ */
 export type ResponseUsage = {
+    /**
+     * All input tokens, also those from the prompt cache.
+     */
     input_tokens: number;
+    /**
+     * Parts of the input tokens.
+     */
     input_tokens_details: {
+        /**
+         * Tokens that the provider read from its prompt cache.
+         */
         cached_tokens: number;
+        /**
+         * Tokens that the provider wrote to its prompt cache.
+         */
         cache_write_tokens: number;
     };
+    /**
+     * All output tokens, also those of reasoning.
+     */
     output_tokens: number;
+    /**
+     * Parts of the output tokens.
+     */
     output_tokens_details: {
+        /**
+         * Tokens that were used for reasoning.
+         */
         reasoning_tokens: number;
     };
+    /**
+     * The sum of input and output tokens.
+     */
     total_tokens: number;
     /**
      * US dollars; null if the price is not known.
@@ -5461,6 +7938,9 @@ export type ResponseUsage = {
  */
 export type ResponseToolUsage = {
     image_gen: ResponseImageUsage;
+    /**
+     * Searches of the web.
+     */
     web_search: {
         /**
          * Searches as the vendor charges them.
@@ -5473,24 +7953,58 @@ export type ResponseToolUsage = {
  * Tokens of all images, as far as the vendors report them.
  */
 export type ResponseImageUsage = {
+    /**
+     * Tokens of the prompts and the input images.
+     */
     input_tokens: number;
     input_tokens_details: ResponseImageTokens;
+    /**
+     * Tokens of the images that were made.
+     */
     output_tokens: number;
     output_tokens_details: ResponseImageTokens;
+    /**
+     * The sum of input and output tokens.
+     */
     total_tokens: number;
 };
 
+/**
+ * Tokens by what they stand for.
+ */
 export type ResponseImageTokens = {
+    /**
+     * Tokens of texts.
+     */
     text_tokens: number;
+    /**
+     * Tokens of images.
+     */
     image_tokens: number;
 };
 
 export type ResponseObject = 'response';
 
+/**
+ * How far the response has come. `incomplete`: it was cut off, for the reason in
+ * `incomplete_details`. `failed`: `error` says why.
+ *
+ */
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
 
+/**
+ * Why a response failed.
+ */
 export type ResponseFailure = {
+    /**
+     * The reason in the terms of OpenAI: `rate_limit_exceeded` and `server_error` can be tried
+     * again.
+     *
+     */
     code: string;
+    /**
+     * What is wrong and how to fix it.
+     */
     message: string;
 };
 
@@ -5498,6 +8012,11 @@ export type ResponseFailure = {
  * OpenAI's response object. Options that the request left out are null or the default.
  */
 export type ModelResponse = {
+    /**
+     * The id of the response, for `previous_response_id` and `GET /v1/responses/{response_id}`
+     * if it is stored.
+     *
+     */
     id: string;
     object: ResponseObject;
     /**
@@ -5509,14 +8028,37 @@ export type ModelResponse = {
      */
     completed_at: number | null;
     status: ResponseStatus;
+    /**
+     * Whether the response is made without a connection.
+     */
     background: boolean;
+    /**
+     * Why the response failed; null if it did not.
+     */
     error: ResponseFailure | null;
+    /**
+     * Why the response was cut off; null if it was not.
+     */
     incomplete_details: {
+        /**
+         * `max_output_tokens`: the limit of the request or of the model. `content_filter`: a
+         * filter of the vendor.
+         *
+         */
         reason?: 'max_output_tokens' | 'content_filter';
     } | null;
+    /**
+     * As in the request; null for none.
+     */
     instructions: string | null;
+    /**
+     * As in the request; null for the longest answer of the model.
+     */
     max_output_tokens: number | null;
     max_tool_calls: ResponseToolCallsMax;
+    /**
+     * As in the request; empty for none.
+     */
     metadata: {
         [key: string]: string;
     };
@@ -5524,49 +8066,129 @@ export type ModelResponse = {
      * The model that answered, as its provider names it.
      */
     model: string;
+    /**
+     * What the model made, in order. Send it back to continue the conversation, or use
+     * `previous_response_id`.
+     *
+     */
     output: Array<ResponseOutputItem | ResponseOtherItem>;
+    /**
+     * Whether the model may call several tools at once.
+     */
     parallel_tool_calls: boolean;
+    /**
+     * The stored response that this one continues; null for none.
+     */
     previous_response_id: string | null;
+    /**
+     * As in the request; null for none.
+     */
     prompt_cache_key: string | null;
+    /**
+     * How the model reasons, as in the request.
+     */
     reasoning: {
+        /**
+         * How much the model reasons; null for its default.
+         */
         effort?: ReasoningEffort | null;
+        /**
+         * As in the request; null for none.
+         */
         summary?: string | null;
     };
+    /**
+     * As in the request; null for none.
+     */
     safety_identifier: string | null;
+    /**
+     * The service tier that was used, or else the requested one; null for neither.
+     */
     service_tier: string | null;
     /**
      * Whether the response is stored.
      */
     store: boolean;
+    /**
+     * As in the request; null for the default.
+     */
     temperature: number | null;
+    /**
+     * The form and the length of the answer, as in the request.
+     */
     text: {
         format: ResponseTextFormat;
+        /**
+         * How long the answer should be; absent if the request does not say it.
+         */
         verbosity?: string;
     };
     tool_choice: ResponseToolChoice;
+    /**
+     * As in the request; empty for none.
+     */
     tools: Array<ResponseTool>;
+    /**
+     * As in the request; null for the default.
+     */
     top_p: number | null;
+    /**
+     * No part of the conversation was left out.
+     */
     truncation: 'disabled';
     tool_usage?: ResponseToolUsage;
+    /**
+     * The tokens and the cost; null until the response has ended.
+     */
     usage: ResponseUsage | null;
+    /**
+     * As in the request; null for none.
+     */
     user: string | null;
+    /**
+     * Parameters that were changed or left out; absent if there are none.
+     */
     warnings?: Array<Warning>;
 };
 
+/**
+ * A stored response that was deleted.
+ */
 export type DeletedResponse = {
+    /**
+     * The id of the deleted response.
+     */
     id: string;
     object: ResponseObject;
     deleted: true;
 };
 
+/**
+ * A page of the input items of a stored response.
+ */
 export type ResponseItemList = {
     object: ListObject;
+    /**
+     * The items of the page, newest first unless `order` is `asc`.
+     */
     data: Array<ResponseTypedItem | ResponseOtherItem>;
+    /**
+     * The id of the first item of `data`; null for an empty page.
+     */
     first_id: string | null;
+    /**
+     * The id of the last item of `data`; null for an empty page.
+     */
     last_id: string | null;
+    /**
+     * Whether more items follow those of `data`.
+     */
     has_more: boolean;
 };
 
+/**
+ * What an event of a streamed response reports, in OpenAI's terms.
+ */
 export type ResponseEventType = 'response.created' | 'response.in_progress' | 'response.output_item.added' | 'response.output_item.done' | 'response.content_part.added' | 'response.content_part.done' | 'response.output_text.delta' | 'response.output_text.done' | 'response.output_text.annotation.added' | 'response.web_search_call.in_progress' | 'response.web_search_call.searching' | 'response.web_search_call.completed' | 'response.refusal.delta' | 'response.refusal.done' | 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done' | 'response.reasoning_summary_text.delta' | 'response.reasoning_summary_text.done' | 'response.function_call_arguments.delta' | 'response.function_call_arguments.done' | 'response.custom_tool_call_input.delta' | 'response.custom_tool_call_input.done' | 'response.image_generation_call.in_progress' | 'response.image_generation_call.generating' | 'response.image_generation_call.partial_image' | 'response.image_generation_call.completed' | 'response.compaction.compacting' | 'response.completed' | 'response.incomplete' | 'response.failed' | 'error' | 'keepalive';
 
 /**
@@ -5586,8 +8208,16 @@ export type ResponseEvent = {
     [key: string]: unknown;
 };
 
+/**
+ * What a model reads or makes.
+ */
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'pdf' | 'embedding' | 'moderation';
 
+/**
+ * `deprecated`: the model will be switched off. `deactivated`: it was, and requests are
+ * refused or answered by its successor.
+ *
+ */
 export type ModelStatus = 'active' | 'deprecated' | 'deactivated';
 
 /**
@@ -5671,10 +8301,24 @@ export type WebSearchPrice = {
  */
 export type Decimal = string;
 
+/**
+ * The price of an image, for images with all properties that are given.
+ */
 export type ImagePrice = {
     usd: Decimal;
+    /**
+     * The size class, such as `1K`; absent if the price is the same for all.
+     */
     size_class?: string;
+    /**
+     * The quality; absent if the price is the same for all.
+     */
     quality?: string;
+    /**
+     * Width and height in pixels, such as `1024x1024`; absent if the price is the same for
+     * all.
+     *
+     */
     size?: string;
     /**
      * The price applies to images of at most this many pixels. If several match, the first
@@ -5684,7 +8328,13 @@ export type ImagePrice = {
     pixels_max?: number;
 };
 
+/**
+ * Prices of requests with a long input.
+ */
 export type PriceTier = {
+    /**
+     * The prices apply to a request with more input tokens than this.
+     */
     input_tokens_above: number;
     input_per_million_tokens?: Decimal;
     cached_input_per_million_tokens?: Decimal;
@@ -5695,6 +8345,9 @@ export type PriceTier = {
     image_input_per_million_tokens?: Decimal;
 };
 
+/**
+ * The price of a service tier.
+ */
 export type ServiceTierPrice = {
     /**
      * The service tier as the vendor names it.
@@ -5719,6 +8372,9 @@ export type OffPeakPrice = {
      * Factor on the full price outside the peak hours.
      */
     multiplier: Decimal;
+    /**
+     * The hours at the full price.
+     */
     peak: Array<PeakHours>;
     /**
      * Whether public holidays of the vendor's country are off-peak too. The catalog has no
@@ -5728,6 +8384,9 @@ export type OffPeakPrice = {
     except_holidays?: boolean;
 };
 
+/**
+ * A range of hours on some days of the week, in UTC.
+ */
 export type PeakHours = {
     from: HourUtc;
     to: HourUtc;
@@ -5755,7 +8414,13 @@ export type PriceChange = {
 
 export type ModelObject = 'model';
 
+/**
+ * A model, with what it can do and what it costs.
+ */
 export type Model = {
+    /**
+     * The identifier of the model, for `model` of a request.
+     */
     id: string;
     object: ModelObject;
     /**
@@ -5766,11 +8431,26 @@ export type Model = {
      * The provider.
      */
     owned_by: string;
+    /**
+     * The name of the model, for people.
+     */
     name: string;
+    /**
+     * The family of the model, by which `family` filters lists.
+     */
     family: string;
     status: ModelStatus;
+    /**
+     * Other names that a request may use.
+     */
     aliases?: Array<string>;
+    /**
+     * What the model reads.
+     */
     input_modalities: Array<Modality>;
+    /**
+     * What the model makes.
+     */
     output_modalities: Array<Modality>;
     /**
      * What the model supports. Absent members are not known.
@@ -5778,7 +8458,13 @@ export type Model = {
     capabilities?: {
         [key: string]: boolean;
     };
+    /**
+     * The most tokens of a request with its answer; null if it is not known.
+     */
     context_window?: number | null;
+    /**
+     * The most tokens of an answer; null if it is not known.
+     */
     max_output_tokens?: number | null;
     /**
      * The current prices.
@@ -5788,16 +8474,42 @@ export type Model = {
      * Future prices, in the order of their first days.
      */
     price_changes?: Array<PriceChange>;
+    /**
+     * How the model makes images; null if it makes none.
+     */
     image?: ImageAbilities | null;
+    /**
+     * What a request for images may contain; null if the model makes none.
+     */
     image_form?: ImageForm | null;
+    /**
+     * How the model makes embeddings; null if it makes none.
+     */
     embedding?: EmbeddingAbilities | null;
+    /**
+     * The day on which the model was or will be deprecated, as YYYY-MM-DD; null if none is
+     * known.
+     *
+     */
     deprecated_at?: string | null;
+    /**
+     * The day on which the model was or will be switched off, as YYYY-MM-DD; null if none is
+     * known.
+     *
+     */
     deactivated_at?: string | null;
+    /**
+     * The id of the model that answers after it was switched off; null if there is none.
+     *
+     */
     successor?: string | null;
 };
 
 export type ListObject = 'list';
 
+/**
+ * The models that the key can use.
+ */
 export type ModelList = {
     /**
      * Only with `client_version`, for Codex. Empty: Codex has descriptions and instructions of its own, and
@@ -5808,6 +8520,9 @@ export type ModelList = {
         [key: string]: unknown;
     }>;
     object: ListObject;
+    /**
+     * The models, with prices of today.
+     */
     data: Array<Model>;
 };
 
@@ -5820,12 +8535,21 @@ export type AnthropicModel = {
      * Model identifier, or an alias of the operator.
      */
     id: string;
+    /**
+     * The name of the model, for people.
+     */
     display_name: string;
     /**
      * When the model was released; the epoch if unknown, as in Anthropic's API.
      */
     created_at: string;
+    /**
+     * The most tokens of a request with its answer; null if it is not known.
+     */
     max_input_tokens: number | null;
+    /**
+     * The most tokens of an answer; null if it is not known.
+     */
     max_tokens: number | null;
 };
 
@@ -5833,12 +8557,21 @@ export type AnthropicModel = {
  * A page of models in the form of Anthropic's API.
  */
 export type AnthropicModelList = {
+    /**
+     * The models of the page.
+     */
     data: Array<AnthropicModel>;
     /**
      * Whether the list has more models after the page, or before it with `before_id`.
      */
     has_more: boolean;
+    /**
+     * The id of the first item of `data`; null for an empty page.
+     */
     first_id: string | null;
+    /**
+     * The id of the last item of `data`; null for an empty page.
+     */
     last_id: string | null;
 };
 
@@ -5849,15 +8582,47 @@ export type AnthropicModelList = {
  *
  */
 export type ImageSizeRule = {
+    /**
+     * Which of the rules applies.
+     */
     kind: 'list' | 'classes' | 'free' | 'none';
+    /**
+     * Sizes in pixels.
+     */
     sizes?: Array<ImagePixels>;
+    /**
+     * The size, or the size class, of a request that names none; absent or `auto` if the
+     * vendor decides.
+     *
+     */
     default_size?: string;
+    /**
+     * The size classes, such as `1K`.
+     */
     size_classes?: Array<string>;
+    /**
+     * The ratios of width to height.
+     */
     aspect_ratios?: Array<ImageAspectRatio>;
+    /**
+     * The shortest side, in pixels.
+     */
     side_min?: number;
+    /**
+     * The longest side, in pixels.
+     */
     side_max?: number;
+    /**
+     * Both sides are multiples of this number of pixels.
+     */
     side_multiple?: number;
+    /**
+     * The fewest pixels of an image.
+     */
     pixels_min?: number;
+    /**
+     * The most pixels of an image.
+     */
     pixels_max?: number;
     /**
      * Pixels of each aspect ratio in the class `1K`; other classes are multiples.
@@ -5871,8 +8636,14 @@ export type ImageSizeRule = {
     ratio_max?: number;
 };
 
+/**
+ * How a model makes images.
+ */
 export type ImageAbilities = {
     size: ImageSizeRule;
+    /**
+     * The qualities that the model has; absent for none.
+     */
     qualities?: Array<string>;
     /**
      * Formats that the vendor produces; the gateway converts to others, except to `svg`.
@@ -5901,6 +8672,9 @@ export type ImageAbilities = {
      *
      */
     edits_without_size?: boolean;
+    /**
+     * The values of `input_fidelity` that the model takes; absent for none.
+     */
     input_fidelities?: Array<string>;
     /**
      * Members of `image_config` that the model takes besides the sizes, formats and settings described here.
@@ -5935,8 +8709,18 @@ export type ImageAbilities = {
      * Whether `safety_identifier` is sent to the vendor.
      */
     safety_identifier?: boolean;
+    /**
+     * The most images of one call of the vendor; a request for more makes several calls.
+     *
+     */
     images_per_call_max: number;
+    /**
+     * The fewest input images of a request.
+     */
     reference_images_min: number;
+    /**
+     * The most input images of a request; 0 if the model takes none.
+     */
     reference_images_max: number;
 };
 
@@ -5969,9 +8753,21 @@ export type ImageForm = {
     asynchronous: boolean;
 };
 
+/**
+ * The input images of a request.
+ */
 export type InputImageRule = {
+    /**
+     * The fewest input images of a request.
+     */
     minimum: number;
+    /**
+     * The most input images of a request.
+     */
     maximum: number;
+    /**
+     * The formats that the model takes.
+     */
     formats: Array<'png' | 'jpeg' | 'webp' | 'heic' | 'heif'>;
     /**
      * The shortest side in pixels that the vendor takes. Null if no minimum is known.
@@ -5995,7 +8791,13 @@ export type EmbeddingAbilities = {
      * Length of the vectors unless another is requested.
      */
     dimensions: number;
+    /**
+     * The shortest vectors that can be requested.
+     */
     dimensions_min?: number;
+    /**
+     * The longest vectors that can be requested.
+     */
     dimensions_max?: number;
     /**
      * The only lengths that can be requested.
@@ -6019,8 +8821,14 @@ export type EmbeddingAbilities = {
     end_user?: boolean;
 };
 
+/**
+ * The number of a token of the model.
+ */
 export type TokenId = number;
 
+/**
+ * The texts to embed.
+ */
 export type CreateEmbeddingRequest = {
     /**
      * The embedding model to use.
@@ -6043,9 +8851,17 @@ export type CreateEmbeddingRequest = {
      *
      */
     dimensions?: number | null;
+    /**
+     * An identifier of your end user; null for none. Models that take none ignore it with a
+     * warning.
+     *
+     */
     user?: EndUser | null;
 };
 
+/**
+ * What to classify.
+ */
 export type CreateModerationRequest = {
     /**
      * The moderation model to use; `omni-moderation-latest` if absent.
@@ -6057,19 +8873,34 @@ export type CreateModerationRequest = {
     input: string | Array<string> | Array<ModerationPart>;
 };
 
+/**
+ * A text or an image to classify.
+ */
 export type ModerationPart = ({
     type: 'text';
 } & ModerationTextPart) | ({
     type: 'image_url';
 } & ModerationImagePart);
 
+/**
+ * A text to classify.
+ */
 export type ModerationTextPart = {
     type: 'text';
+    /**
+     * The text of the part.
+     */
     text: string;
 };
 
+/**
+ * An image to classify.
+ */
 export type ModerationImagePart = {
     type: 'image_url';
+    /**
+     * The image to classify.
+     */
     image_url: {
         /**
          * An https address or a base64 data URL.
@@ -6106,9 +8937,21 @@ export type Moderation = {
     };
 };
 
+/**
+ * The results of a moderation.
+ */
 export type ModerationList = {
+    /**
+     * Identifies the moderation, as the vendor names it.
+     */
     id: string;
+    /**
+     * The moderation model that answered.
+     */
     model: string;
+    /**
+     * A result for each text of `input`, or one for a list of parts.
+     */
     results: Array<Moderation>;
     /**
      * The adjustments of the request; absent if there are none.
@@ -6116,21 +8959,39 @@ export type ModerationList = {
     warnings?: Array<Warning>;
 };
 
+/**
+ * How vectors are written.
+ */
 export type EmbeddingEncoding = 'float' | 'base64';
 
 export type EmbeddingObject = 'embedding';
 
+/**
+ * The vector of one text.
+ */
 export type Embedding = {
     object: EmbeddingObject;
     /**
      * Place of the text in `input`.
      */
     index: number;
+    /**
+     * The vector, as numbers or as base64, as `encoding_format` says.
+     */
     embedding: Array<number> | string;
 };
 
+/**
+ * The tokens and the cost of the call.
+ */
 export type EmbeddingUsage = {
+    /**
+     * Tokens of all texts.
+     */
     prompt_tokens: number;
+    /**
+     * The same number, since embeddings have no output tokens.
+     */
     total_tokens: number;
     /**
      * US dollars; null if the price is not known.
@@ -6140,14 +9001,23 @@ export type EmbeddingUsage = {
     cost_details?: CostDetails;
 };
 
+/**
+ * The vectors of the texts.
+ */
 export type EmbeddingList = {
     object: ListObject;
+    /**
+     * The vectors, in the order of `input`.
+     */
     data: Array<Embedding>;
     /**
      * The model that answered, by its id in `/v1/models`.
      */
     model: string;
     usage: EmbeddingUsage;
+    /**
+     * Parameters that were changed or left out; absent if there are none.
+     */
     warnings?: Array<Warning>;
 };
 
@@ -6156,17 +9026,35 @@ export type EmbeddingList = {
  */
 export type JsonRpcId = string | number;
 
+/**
+ * A request to the tool server, or of it.
+ */
 export type JsonRpcRequest = {
     jsonrpc: '2.0';
     id: JsonRpcId;
+    /**
+     * The method, such as `tools/call`.
+     */
     method: string;
+    /**
+     * The arguments of the method, as MCP defines them; null or absent for none.
+     */
     params?: {
+        /**
+         * Data about the request; null or absent for none.
+         */
         _meta?: JsonRpcMeta | ModernMeta | null;
         [key: string]: unknown;
     } | null;
 };
 
+/**
+ * Data about a request of a revision before 2026-07-28.
+ */
 export type JsonRpcMeta = {
+    /**
+     * Asks for progress notifications, which name this token; null for none.
+     */
     progressToken?: JsonRpcId | null;
     [key: string]: unknown;
 };
@@ -6178,11 +9066,23 @@ export type JsonRpcMeta = {
  */
 export type ModernMeta = {
     'io.modelcontextprotocol/protocolVersion': ModernRevision;
+    /**
+     * The features of MCP that the client has.
+     */
     'io.modelcontextprotocol/clientCapabilities': {
         [key: string]: unknown;
     };
+    /**
+     * The program of the client, for the list of connected programs.
+     */
     'io.modelcontextprotocol/clientInfo'?: {
+        /**
+         * The name of the program.
+         */
         name: string;
+        /**
+         * The version of the program.
+         */
         version: string;
         [key: string]: unknown;
     };
@@ -6205,6 +9105,9 @@ export type SubscriptionsListen = {
     jsonrpc: '2.0';
     id: JsonRpcId;
     method: 'subscriptions/listen';
+    /**
+     * Which events to send.
+     */
     params: {
         _meta: ModernMeta;
         notifications: SubscriptionFilter;
@@ -6218,9 +9121,21 @@ export type SubscriptionsListen = {
  *
  */
 export type SubscriptionFilter = {
+    /**
+     * Whether to report changes of the list of tools.
+     */
     toolsListChanged?: boolean;
+    /**
+     * Has no effect, since the tool server has no prompts.
+     */
     promptsListChanged?: boolean;
+    /**
+     * Has no effect, since the tool server has no resources.
+     */
     resourcesListChanged?: boolean;
+    /**
+     * Has no effect, since the tool server has no resources.
+     */
     resourceSubscriptions?: Array<string>;
     [key: string]: unknown;
 };
@@ -6230,15 +9145,27 @@ export type SubscriptionFilter = {
  */
 export type JsonRpcNotification = {
     jsonrpc: '2.0';
+    /**
+     * The method, such as `notifications/cancelled`.
+     */
     method: string;
+    /**
+     * What the method reports; null or absent for nothing.
+     */
     params?: {
         [key: string]: unknown;
     } | null;
 };
 
+/**
+ * The result of a request.
+ */
 export type JsonRpcResultResponse = {
     jsonrpc: '2.0';
     id: JsonRpcId;
+    /**
+     * The result, as MCP defines it for the method.
+     */
     result: {
         /**
          * The revision that `initialize` agreed on.
@@ -6266,9 +9193,22 @@ export type JsonRpcResultResponse = {
     };
 };
 
+/**
+ * What is wrong with a message, or what failed.
+ */
 export type JsonRpcError = {
+    /**
+     * The number of the error, from those of `JsonRpcErrorResponse`.
+     */
     code: number;
+    /**
+     * What is wrong and how to fix it.
+     */
     message: string;
+    /**
+     * The error in the form of the HTTP API, without its message, or the supported revisions.
+     *
+     */
     data?: unknown;
 };
 
@@ -6282,6 +9222,9 @@ export type JsonRpcError = {
  */
 export type JsonRpcErrorResponse = {
     jsonrpc: '2.0';
+    /**
+     * The id of the request; null if the message has none that could be read.
+     */
     id: JsonRpcId | null;
     error: JsonRpcError;
 };
@@ -6296,6 +9239,9 @@ export type JsonRpcMessage = SubscriptionsListen | JsonRpcRequest | JsonRpcNotif
  */
 export type JsonRpcBody = JsonRpcMessage | Array<JsonRpcMessage>;
 
+/**
+ * The response to one request.
+ */
 export type JsonRpcResponse = JsonRpcResultResponse | JsonRpcErrorResponse;
 
 /**
@@ -6313,11 +9259,26 @@ export type LegacyRevision = '2024-11-05' | '2025-03-26' | '2025-06-18' | '2025-
  */
 export type ModernRevision = '2026-07-28';
 
+/**
+ * What the tool server is, for a plain GET that checks whether it responds.
+ */
 export type ToolServer = {
+    /**
+     * The name of the tool server.
+     */
     name: string;
+    /**
+     * The version of the gateway.
+     */
     version: string;
+    /**
+     * What the tool server offers, in a sentence.
+     */
     description: string;
     protocolVersion: '2024-11-05';
+    /**
+     * The features of MCP that the tool server has.
+     */
     capabilities: {
         [key: string]: unknown;
     };
@@ -6610,6 +9571,9 @@ export type NoFallbackHeader = Switch;
  */
 export type AllowRepeatHeader = Switch;
 
+/**
+ * The edit, as JSON, or as a form with files.
+ */
 export type ImageEdit = CreateImageEditRequest;
 
 export type CreateImageData = {
@@ -6747,6 +9711,9 @@ export type CreateImageResponses = {
 export type CreateImageResponse = CreateImageResponses[keyof CreateImageResponses];
 
 export type CreateImageEditData = {
+    /**
+     * The edit, as JSON, or as a form with files.
+     */
     body: ImageEdit;
     headers?: {
         /**
