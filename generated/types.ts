@@ -7478,6 +7478,16 @@ export interface components {
             type: components["schemas"]["ResponseEventType"] | string;
             /** @description 0 for the first event, one more for each next event. */
             sequence_number: number;
+            /** @description The response so far, in `response.created`, `response.in_progress` and the event that ends the stream. */
+            response?: components["schemas"]["ModelResponse"];
+            /** @description The id of the item of `output` that the event is about. */
+            item_id?: string;
+            /** @description The place of this item in `output`. */
+            output_index?: number;
+            /** @description The place of the part in the `content` of this item. */
+            content_index?: number;
+            /** @description In events whose name ends with `.delta`, the text or the arguments that follow. */
+            delta?: string;
             late_headers?: components["schemas"]["LateHeaders"];
         } & {
             [key: string]: unknown;

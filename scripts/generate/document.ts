@@ -10,11 +10,18 @@ type Parameter = {
   schema: Schema
 }
 type RequestBody = { content: Record<string, { schema: Schema }> }
-type Response = { headers?: Record<string, unknown>; content?: Record<string, { schema: Schema }> }
+type Response = { headers?: Record<string, unknown>; content?: Record<string, Media> }
+type Media = {
+  schema: Schema
+  /** In OpenAPI 3.2, the schema of each event of a stream. */
+  itemSchema?: Schema
+}
 /** Alternative security requirements, each with the scopes by security scheme. */
 export type Security = Record<string, string[]>[]
 export type Operation = {
   operationId: string
+  summary?: string
+  description?: string
   tags?: string[]
   security?: Security
   /** The protocol, if its handler parses bodies and formats errors itself; absent for `rest`. */

@@ -5,12 +5,16 @@ import {
   createChatCompletion,
   createClient,
   createImage,
-  createImageEditByForm,
+  createImageEdit,
   createImageJob,
   GatewayError,
   listModels,
   retrieveImageJob,
   streamChatCompletion,
+  streamImage,
+  streamImageJob,
+  streamMessage,
+  streamResponse,
   type ChatMessage,
 } from 'model-access-gateway-client'
 
@@ -29,26 +33,13 @@ for (const { b64_json } of image.data.data) {
   await writeFile('lighthouse.png', Buffer.from(b64_json, 'base64'))
 }
 
+const model = 'gpt-5.4-mini'
 const messages: ChatMessage[] = [{ role: 'user', content: 'Name three colours.' }]
-const chat = await createChatCompletion({
-  client,
-  body: { model: 'gpt-5.4-mini', messages },
-  throwOnError: true,
-})
+const chat = await createChatCompletion({ client, body: { model, messages }, throwOnError: true })
 console.log(`Chat: ${chat.data.choices[0]?.message.content}`)
 
-let text = ''
-for await (const chunk of streamChatCompletion({
-  client,
-  body: { model: 'gpt-5.4-mini', messages },
-  signal: AbortSignal.timeout(60_000),
-})) {
-  text += chunk.choices[0]?.delta.content ?? ''
-}
-console.log(`Stream: ${text}`)
-
 const lighthouse = new Blob([await readFile('lighthouse.png')], { type: 'image/png' })
-const edit = await createImageEditByForm({
+const edit = await createImageEdit({
   client,
   body: { prompt: 'Add a boat', image: lighthouse, output_format: 'png' },
   throwOnError: true,
@@ -66,14 +57,54 @@ while ('object' in job && job.completed_at === null) {
 const made = 'object' in job ? job.result : job
 console.log(`Job: ${made?.data.length} picture`)
 
+let text = ''
+const signal = AbortSignal.timeout(60_000)
+for await (const chunk of streamChatCompletion({ client, body: { model, messages }, signal })) {
+  text += chunk.choices[0]?.delta.content ?? ''
+}
+console.log(`Chat stream: ${text}`)
+
+let answer = ''
+for await (const event of streamResponse({ client, body: { model, input: 'Name a colour.' } })) {
+  if (event.type === 'response.output_text.delta') answer += event.delta
+  if (event.type === 'response.completed') console.log(`Status: ${event.response?.status}`)
+}
+console.log(`Response stream: ${answer}`)
+
+let reply = ''
+for await (const event of streamMessage({
+  client,
+  body: { model, max_tokens: 200, messages: [{ role: 'user', content: 'Name a colour.' }] },
+})) {
+  if (event.type !== 'content_block_delta') continue
+  if (event.delta.type === 'text_delta') reply += event.delta.text
+}
+console.log(`Message stream: ${reply}`)
+
+for await (const event of streamImage({
+  client,
+  body: { prompt: 'A lighthouse at noon', model: 'gpt-image-2', partial_images: 2 },
+})) {
+  const isPartial = event.type === 'image_generation.partial_image'
+  console.log(isPartial ? `Partial image: ${event.partial_image_index}` : `Image: ${event.size}`)
+}
+
+const begun = await createImageJob({ client, body: { prompt: 'A lighthouse in fog' } })
+if ('object' in begun) {
+  const events = streamImageJob({ client, path: { job_id: begun.id } })
+  for await (const event of events) console.log(`Job stream: ${event.type}`)
+}
+
 const stranger = createClient({ baseUrl, auth: 'not-a-key' })
-const { data, error, response } = await listModels({ client: stranger })
-if (data === undefined) console.log(`Error: ${response?.status} ${error.error.code}`)
+const { data, error } = await listModels({ client: stranger })
+if (error !== undefined) console.log(`Error: ${error.status} ${error.code}`)
+else console.log(`Models: ${data.data.length}`)
 
 try {
-  const body = { model: 'gpt-5.4-mini', messages, temperature: 9 }
+  const body = { model, messages, temperature: 9 }
   for await (const chunk of streamChatCompletion({ client, body })) console.log(chunk)
 } catch (error) {
   if (!(error instanceof GatewayError)) throw error
-  console.log(`Error: ${error.response.status} ${error.error.code} ${error.error.param}`)
+  console.log(`Error: ${error.status} ${error.code} ${error.param} ${error.shouldRetry}`)
+  console.error(`Request: ${error.requestId}`)
 }

@@ -1,30 +1,31 @@
-import {
-  createImage,
-  createImageEdit,
-  type CreateImageData,
-  type CreateImageEditData,
-  type ImageJob,
-  type ImagesResponse,
-  type Options,
-} from './generated/index.js'
+import type { Options, RequestData, WithForm } from './client.js'
+import { createImage, createImageEdit } from './generated/operations.js'
+import type {
+  CreateImageData,
+  CreateImageEditData,
+  CreateImageEditForm,
+  ImageJob,
+  ImagesResponse,
+} from './generated/types.js'
 
 /** A job, or the images themselves if they were cached, or cannot be stored now. Only a job has `object`. */
 export type JobOrImages = ImageJob | ImagesResponse
 
-const asynchronous = { prefer: 'respond-async' }
+type JobOptions<Data extends RequestData> = Omit<Options<Data>, 'throwOnError'>
 
-/** Begins to create images. Throws the `error` of a failure. */
-export async function createImageJob(
-  options: Omit<Options<CreateImageData, true>, 'throwOnError'>,
-): Promise<JobOrImages> {
-  const headers = { ...(options.headers as object), ...asynchronous }
-  return (await createImage({ ...options, headers, throwOnError: true })).data
+/** Begins to create images. A failed call throws its `GatewayError`. */
+export async function createImageJob(options: JobOptions<CreateImageData>): Promise<JobOrImages> {
+  return (await createImage(asynchronous(options))).data
 }
 
-/** Begins to edit images. Throws the `error` of a failure. */
+/** Begins to edit images. A failed call throws its `GatewayError`. */
 export async function createImageEditJob(
-  options: Omit<Options<CreateImageEditData, true>, 'throwOnError'>,
+  options: JobOptions<WithForm<CreateImageEditData, CreateImageEditForm>>,
 ): Promise<JobOrImages> {
-  const headers = { ...(options.headers as object), ...asynchronous }
-  return (await createImageEdit({ ...options, headers, throwOnError: true })).data
+  return (await createImageEdit(asynchronous(options))).data
+}
+
+function asynchronous<Call extends { headers?: object }>(options: Call) {
+  const headers = { ...options.headers, prefer: 'respond-async' }
+  return { ...options, headers, throwOnError: true as const }
 }

@@ -1,5 +1,12 @@
-export { createClient, type Client, type Config } from './generated/client/index.js'
-export * from './generated/index.js'
-export { createImageEditByForm } from './create-image-edit-by-form.js'
+export {
+  createClient,
+  type Client,
+  type ClientConfig,
+  type Options,
+  type StreamOptions,
+} from './client.js'
 export { createImageEditJob, createImageJob, type JobOrImages } from './create-image-job.js'
-export { GatewayError, streamChatCompletion } from './stream-chat-completion.js'
+export type { EventStream } from './event-stream.js'
+export { GatewayError } from './gateway-error.js'
+export * from './generated/operations.js'
+export type * from './generated/types.js'
