@@ -163,7 +163,7 @@ describe('the streams of the TypeScript client', () => {
 
       it('ends the call when the loop is left', async () => {
         const rows = await rowsOf(async () => {
-          const { seen, error } = await received(open('sandbox:slow-stream=1000'), () => true)
+          const { seen, error } = await received(open('sandbox:slow-stream=200'), () => true)
           expect(seen).to.have.length(1)
           expect(error).to.equal(undefined)
         })
@@ -174,7 +174,7 @@ describe('the streams of the TypeScript client', () => {
         const aborting = new AbortController()
         const reason = new Error('No longer needed.')
         const rows = await rowsOf(async () => {
-          const events = open('sandbox:slow-stream=1000', { signal: aborting.signal })
+          const events = open('sandbox:slow-stream=200', { signal: aborting.signal })
           const abort = () => {
             aborting.abort(reason)
             return false

@@ -26,6 +26,8 @@ type StreamForm = {
 /** A connection that lasted this long was not refused, and does not count as a failure when it ends. */
 const lastingMs = 5_000
 
+const notJson = 'An event of the stream is not a JSON object.'
+
 /** The function of an operation that streams its answers. */
 export function streamOperation<Data extends RequestData, Event>(
   method: string,
@@ -105,18 +107,24 @@ export class EventStream<Event> implements AsyncIterable<Event> {
         message: 'The response is no stream.',
         mayRepeat: false,
       })
-    let cause: unknown = new Error('The stream ended early.')
+    const ended = new Error('The stream ended early.')
+    let cause: unknown = ended
+    let isLast = false
     try {
       for await (const event of readEvents(body)) {
-        if (event.data === last) return undefined
+        // The chunk that has been read may have more events.
+        signal.throwIfAborted()
+        // The rest is read too, so that the connection can be used again.
+        isLast ||= event.data === last
+        if (isLast) continue
         this.lastEventId = event.id ?? this.lastEventId
         yield this.#dataOf(event, response)
       }
-      if (last === undefined && !resumes) return undefined
     } catch (thrown) {
       if (thrown instanceof GatewayError) throw thrown
       cause = thrown
     }
+    if (isLast || (cause === ended && last === undefined && !resumes)) return undefined
     const failure = connectionError(cause, signal, false)
     if (!resumes) throw failure
     return failure
@@ -129,6 +137,8 @@ export class EventStream<Event> implements AsyncIterable<Event> {
       const mayRepeat = this.#received === 0 && this.#form.resumes !== true
       throw new GatewayError({ status, headers, body, message: 'The stream failed.', mayRepeat })
     }
+    if (typeof body !== 'object')
+      throw new GatewayError({ status, headers, body, message: notJson, mayRepeat: false })
     this.#received++
     // By the contract the other events have this type.
     return body as Event

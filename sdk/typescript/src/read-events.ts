@@ -1,3 +1,5 @@
+import { GatewayError } from './gateway-error.js'
+
 /** An event of a stream (HTML Standard, section 9.2.6). */
 export type StreamEvent = { event: string; data: string; id: string | undefined }
 
@@ -45,7 +47,8 @@ async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string
       const [first = '', ...others] = text.split(/\r\n|\n|\r/)
       // Only the new text is searched: an image is one line of many chunks.
       line += first
-      if (line.length > eventCharsMax) throw new RangeError('An event of the stream is too long.')
+      if (line.length > eventCharsMax)
+        throw new GatewayError({ message: 'An event of the stream is too long.', mayRepeat: false })
       for (const next of others) {
         yield line
         line = next
