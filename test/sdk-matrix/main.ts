@@ -35,10 +35,12 @@ const complaints = trials.flatMap(([{ name }, { generated, compiled, calls }]) =
     .map(([part, complaint]) => `${name}, ${part}: ${complaint}`),
 )
 printTable(
-  ['generator', 'version', 'generated', 'compiles', ...callNames],
-  trials.map(([{ name }, { version, generated, compiled, calls }]) => [
+  ['generator', 'version', 'lines', 'any/unknown', 'generated', 'compiles', ...callNames],
+  trials.map(([{ name }, { version, lines, untyped, generated, compiled, calls }]) => [
     name,
     version,
+    String(lines),
+    untyped,
     generated,
     compiled,
     ...callNames.map((call) => calls[call] ?? null),

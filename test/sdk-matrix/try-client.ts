@@ -1,5 +1,12 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeFolder } from '../support/folder.ts'
@@ -9,6 +16,10 @@ import { callNames, contract, type CallName, type Client } from './clients.ts'
 /** The errors of each step; '' for a successful step, null for a step that was not tried. */
 export type Trial = {
   version: string
+  /** The lines of the generated client, without blank ones. */
+  lines: number
+  /** How often the generated client has the types `any` and `unknown`. */
+  untyped: string
   generated: string
   compiled: string | null
   calls: Partial<Record<CallName, string | null>>
@@ -39,6 +50,8 @@ export async function tryClient(
     prepare(path, client, modules)
     const trial: Trial = {
       version: versionOf(client, modules),
+      lines: 0,
+      untyped: '',
       generated: '',
       compiled: null,
       calls: {},
@@ -50,6 +63,7 @@ export async function tryClient(
       )
       if (trial.generated !== '') return trial
     }
+    Object.assign(trial, outputOf(join(path, 'client')))
     trial.compiled = await run(path, join(root, 'node_modules/.bin/tsc'), [
       '--pretty',
       'false',
@@ -78,6 +92,17 @@ function prepare(path: string, { name, files = {} }: Client, modules: string): v
     mkdirSync(dirname(join(path, file)), { recursive: true })
     writeFileSync(join(path, file), text)
   }
+}
+
+function outputOf(folder: string): Pick<Trial, 'lines' | 'untyped'> {
+  const text = globSync('**/*.ts', { cwd: folder })
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('\n')
+  // Comments may have these words too.
+  const code = text.replace(/\/\*[^]*?\*\/|\/\/ .*/g, '')
+  const count = (type: string) => code.match(new RegExp(`\\b${type}\\b`, 'g'))?.length ?? 0
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  return { lines: lines.length, untyped: `${count('any')}/${count('unknown')}` }
 }
 
 function versionOf(client: Client, modules: string): string {

@@ -16,7 +16,8 @@ export function calls(baseUrl: string, key: string, picture: string) {
     image: async () => {
       const json = { prompt: 'A fox', quality: 'auto' } as const
       const answer = await client['/v1/images/generations'].post({ json })
-      return answer.ok && (await answer.json()).data[0]!.b64_json
+      const images = answer.ok && (await answer.json())
+      return typeof images === 'object' && 'data' in images && images.data[0]!.b64_json
     },
     chat: async () => {
       const json = { model: 'gpt-5-mini', messages }
@@ -34,7 +35,8 @@ export function calls(baseUrl: string, key: string, picture: string) {
     edit: async () => {
       const json = { prompt: 'A fox', images: [{ image_url: picture }] }
       const answer = await client['/v1/images/edits'].post({ json })
-      return answer.ok && (await answer.json()).data[0]!.b64_json
+      const images = answer.ok && (await answer.json())
+      return typeof images === 'object' && 'data' in images && images.data[0]!.b64_json
     },
     stream: async () => {
       const json = { model: 'gpt-5-mini', messages, stream: true }

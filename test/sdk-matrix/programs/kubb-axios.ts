@@ -14,8 +14,8 @@ export function calls(baseUrl: string, key: string, picture: string) {
   return {
     models: async () => (await listModels({ limit: 2 })).data.map(({ id }) => id),
     image: async () => {
-      const { data } = await createImage({ prompt: 'A fox', quality: 'auto' })
-      return data[0]!.b64_json
+      const answer = await createImage({ prompt: 'A fox', quality: 'auto' })
+      return 'data' in answer && answer.data[0]!.b64_json
     },
     chat: async () => {
       const { choices } = await createChatCompletion({ model: 'gpt-5-mini', messages })
@@ -30,8 +30,8 @@ export function calls(baseUrl: string, key: string, picture: string) {
     },
     edit: async () => {
       const images = [{ image_url: picture }]
-      const { data } = await createImageEdit({ prompt: 'A fox', images })
-      return data[0]!.b64_json
+      const answer = await createImageEdit({ prompt: 'A fox', images })
+      return 'data' in answer && answer.data[0]!.b64_json
     },
     stream: () =>
       createChatCompletion(

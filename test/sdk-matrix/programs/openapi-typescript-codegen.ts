@@ -10,11 +10,11 @@ export function calls(baseUrl: string, key: string, picture: string) {
       return data.map(({ id }) => id)
     },
     image: async () => {
-      const { data } = await ImagesService.createImage({
+      const answer = await ImagesService.createImage({
         prompt: 'A fox',
         quality: 'auto',
       })
-      return data[0]!.b64_json
+      return 'data' in answer && answer.data[0]!.b64_json
     },
     chat: async () => {
       const { choices } = await ChatService.createChatCompletion({ model: 'gpt-5-mini', messages })
@@ -28,8 +28,8 @@ export function calls(baseUrl: string, key: string, picture: string) {
     },
     edit: async () => {
       const images = [{ image_url: picture }]
-      const { data } = await ImagesService.createImageEdit({ prompt: 'A fox', images })
-      return data[0]!.b64_json
+      const answer = await ImagesService.createImageEdit({ prompt: 'A fox', images })
+      return 'data' in answer && answer.data[0]!.b64_json
     },
     stream: () => ChatService.createChatCompletion({ model: 'gpt-5-mini', messages, stream: true }),
   }

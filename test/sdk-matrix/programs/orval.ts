@@ -13,7 +13,10 @@ export function calls(baseUrl: string, key: string, picture: string) {
     },
     image: async () => {
       const answer = await createImage({ prompt: 'A fox', quality: 'auto' }, options)
-      return answer.status === 200 && answer.data.data[0]!.b64_json
+      // The answer would be a string if it were an event stream.
+      return (
+        typeof answer.data === 'object' && 'data' in answer.data && answer.data.data[0]!.b64_json
+      )
     },
     chat: async () => {
       const { data } = await createChatCompletion({ model: 'gpt-5-mini', messages }, options)
@@ -27,7 +30,10 @@ export function calls(baseUrl: string, key: string, picture: string) {
     edit: async () => {
       const images = [{ image_url: picture }]
       const answer = await createImageEdit({ prompt: 'A fox', images }, options)
-      return answer.status === 200 && answer.data.data[0]!.b64_json
+      // The answer would be a string if it were an event stream.
+      return (
+        typeof answer.data === 'object' && 'data' in answer.data && answer.data.data[0]!.b64_json
+      )
     },
     stream: async () => {
       const body = { model: 'gpt-5-mini', messages, stream: true }

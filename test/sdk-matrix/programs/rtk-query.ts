@@ -18,7 +18,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
     image: async () => {
       const createImageRequest = { prompt: 'A fox', quality: 'auto' } as const
       const { data } = await dispatch(createImage.initiate({ createImageRequest }))
-      return data!.data[0]!.b64_json
+      return 'data' in data! && data.data[0]!.b64_json
     },
     chat: async () => {
       const createChatCompletionRequest = { model: 'gpt-5-mini', messages }
@@ -34,7 +34,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
     edit: async () => {
       const createImageEditRequest = { prompt: 'A fox', images: [{ image_url: picture }] }
       const { data } = await dispatch(createImageEdit.initiate({ createImageEditRequest }))
-      return data!.data[0]!.b64_json
+      return 'data' in data! && data.data[0]!.b64_json
     },
     stream: async () => {
       const createChatCompletionRequest = { model: 'gpt-5-mini', messages, stream: true }

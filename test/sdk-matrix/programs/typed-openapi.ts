@@ -20,8 +20,8 @@ export function calls(baseUrl: string, key: string, picture: string) {
     },
     image: async () => {
       const body = { prompt: 'A fox', quality: 'auto' } as const
-      const { data } = await client.post('/v1/images/generations', { header: {}, body })
-      return data[0]!.b64_json
+      const answer = await client.post('/v1/images/generations', { header: {}, body })
+      return 'data' in answer && answer.data[0]!.b64_json
     },
     chat: async () => {
       const body = { model: 'gpt-5-mini', messages }
@@ -40,8 +40,8 @@ export function calls(baseUrl: string, key: string, picture: string) {
     },
     edit: async () => {
       const body = { prompt: 'A fox', images: [{ image_url: picture }] }
-      const { data } = await client.post('/v1/images/edits', { header: {}, body })
-      return data[0]!.b64_json
+      const answer = await client.post('/v1/images/edits', { header: {}, body })
+      return 'data' in answer && answer.data[0]!.b64_json
     },
     stream: () =>
       client.post('/v1/chat/completions', {
