@@ -101,6 +101,21 @@ describe('the errors of the TypeScript client', () => {
     expect(error!.cause).to.be.instanceOf(TypeError).with.property('message', 'fetch failed')
   })
 
+  it('are thrown for a path that would be the path of another operation', async () => {
+    for (const model of ['', '.', '..']) {
+      const thrown: unknown = await sdk
+        .retrieveModel({ client, path: { model } })
+        .catch((error: unknown) => error)
+      expect(thrown)
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .that.includes('path.model')
+    }
+    const path = { model: 'alibaba/qwen-image' }
+    const { data } = await sdk.retrieveModel({ client, path, throwOnError: true })
+    expect(data.id).to.equal('alibaba/qwen-image')
+  })
+
   describe('are followed by retries', () => {
     const broken = (): never => {
       throw new TypeError('fetch failed')

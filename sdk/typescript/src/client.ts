@@ -182,8 +182,8 @@ async function requestOf({ method, url, takesKey, options }: Call) {
   const init: RequestInit = { method, headers }
   if (signal !== undefined) init.signal = signal
   if (isForm(body)) {
-    init.body = formOf(body)
     // `fetch` sets the media type of a form, with its boundary.
+    init.body = formOf(body)
   } else if (body !== undefined) {
     init.body = JSON.stringify(body)
     headers.set('content-type', 'application/json')
@@ -197,10 +197,13 @@ async function requestOf({ method, url, takesKey, options }: Call) {
 }
 
 function filled(url: string, path: object | undefined): string {
-  const values = new Map<string, unknown>(Object.entries(path ?? {}))
-  return url.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(values.get(name))),
-  )
+  const values = new Map<string, Scalar | null | undefined>(Object.entries(path ?? {}))
+  return url.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(values.get(name) ?? '')
+    // Of these the address would be that of another operation.
+    if (/^\.{0,2}$/.test(value)) throw new TypeError(`path.${name} is not an id: '${value}'.`)
+    return encodeURIComponent(value)
+  })
 }
 
 type QueryValue = Scalar | Scalar[] | null | undefined
