@@ -6,12 +6,10 @@ import type { Tool } from './tools.ts'
 
 /** The documents that the gateway serves, by file name: the contract whole and in parts, and the tools. */
 export function publishedFiles(
-  written: Document,
+  document: Document,
   overlay: Overlay,
   tools: Tool[],
 ): Record<string, string> {
-  // The cast is safe, since only schemas get a description.
-  const document = withConstants(written) as Document
   const next = applyOverlay(document, overlay)
   const parts = partNames.flatMap((name) =>
     Object.entries(forms(partOf(document, name), partOf(next, name))).map(
@@ -22,21 +20,6 @@ export function publishedFiles(
     ...forms(document, next),
     ...Object.fromEntries(parts),
     'mcp-tools.json': asJson(withoutExtensions({ tools })),
-  }
-}
-
-/** The value with a description in each schema of one value that has none. Examples are not schemas. */
-function withConstants(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withConstants)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([name, inner]: [string, unknown]) => [
-    name,
-    name === 'example' || name === 'examples' ? inner : withConstants(inner),
-  ])
-  const values = 'enum' in value && 'type' in value ? [value.enum].flat().map(String) : []
-  return {
-    ...(values.length === 1 && { description: `Always \`${values[0]}\`.` }),
-    ...Object.fromEntries(entries),
   }
 }
 
