@@ -2376,6 +2376,12 @@ export interface components {
          * @description A time in UTC (ISO 8601).
          */
         Time: string;
+        /**
+         * @description A date in UTC or a time with its zone (ISO 8601), such as 2026-11-01 or 2026-11-01T08:30:00Z, from 1970 to the beginning of 2100.
+         * @example 2026-11-01
+         * @example 2026-11-01T08:30:00Z
+         */
+        RangeTime: string;
         /** @description An amount in US dollars as a decimal string, exact to nine decimals. */
         DecimalUsd: string;
         /** @description An amount in US dollars and in whole nano-dollars (1e-9 USD). */
@@ -2746,7 +2752,7 @@ export interface components {
         GivenModels: string[] | null;
         /** @description The only addresses and networks (CIDR) that the key may be used from; null allows all. */
         GivenAddresses: string[] | null;
-        /** @description A future time such as 2027-11-22T12:00:00Z; null for never. */
+        /** @description An existing time in the future, such as 2027-11-22T12:00:00Z; null for never. */
         EndTime: string | null;
         /** @description The key to create. Members left out set no restriction beyond those of the account. */
         NewApiKey: {
@@ -2946,7 +2952,10 @@ export interface components {
                 id: string;
             };
         };
-        /** @description A public https address on port 443, without a user name or password. */
+        /**
+         * @description An https address on port 443 that the internet can reach, without a user name or password.
+         * @example https://example.com/webhooks
+         */
         WebhookUrl: string;
         /** @description The types of events that the webhook receives. */
         WebhookEventTypes: components["schemas"]["WebhookEventType"][];
@@ -4154,11 +4163,17 @@ export interface components {
          *     for an image model.
          */
         FallbackModels: components["schemas"]["ModelName"][];
-        /** @description An identifier or alias of a model, or the vendor's own name of it. */
+        /**
+         * @description An identifier or alias of a model, or the vendor's own name of it.
+         * @example gpt-5.4-mini
+         * @example claude-sonnet-5
+         */
         ModelName: string;
         /**
          * @description The identifier or alias of an image model; `auto` selects the default image model.
          * @default auto
+         * @example auto
+         * @example alibaba/qwen-image-plus
          */
         ImageModelId: components["schemas"]["ModelName"];
         /** @description An identifier of your end user. */
@@ -4258,6 +4273,7 @@ export interface components {
          * @description Partial images to send of each image while it is made, in the stream of the response with
          *     `stream: true`, or in the events of a job with `Prefer: respond-async`. A provider may send
          *     fewer, and charges output tokens for them. A model that makes none reports this in `warnings`.
+         *     More than 0 without a stream or job is refused.
          */
         ImagePartials: number;
         /**
@@ -4416,6 +4432,8 @@ export interface components {
         ImageJobStatus: "queued" | "in_progress" | "completed" | "failed" | "cancelled";
         /** @enum {string} */
         ImageJobObject: "image.job";
+        /** @description The id of an image job, such as `imgjob_01a202c5d236fab9fecc777406b8e6c8`. */
+        ImageJobId: string;
         /**
          * @description Whether images were created or edited.
          * @enum {string}
@@ -9741,16 +9759,16 @@ export interface components {
          */
         PageOrder: "asc" | "desc";
         /**
-         * @description Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
-         *     zone. The default is 30 days before the end of the range.
+         * @description Start of the range (inclusive), before its end. The default is 30 days before the end of the
+         *     range.
          * @example 2026-11-01
          */
-        UsageFrom: string;
+        UsageFrom: components["schemas"]["RangeTime"];
         /**
          * @description End of the range (exclusive). The default is the end of the current hour.
          * @example 2026-12-01
          */
-        UsageTo: string;
+        UsageTo: components["schemas"]["RangeTime"];
         /**
          * @description The dimensions to group by, separated by commas. Days and months are in UTC.
          * @example [
@@ -9818,16 +9836,15 @@ export interface components {
          */
         UsageOrderBy: "time" | "cost";
         /**
-         * @description Return only calls that began at or after this time: a time or a date in ISO 8601, UTC if it
-         *     names no time zone.
+         * @description Return only calls that began at or after this time.
          * @example 2026-11-01
          */
-        CallsFrom: string;
+        CallsFrom: components["schemas"]["RangeTime"];
         /**
          * @description Return only calls that began before this time.
          * @example 2026-12-01
          */
-        CallsTo: string;
+        CallsTo: components["schemas"]["RangeTime"];
         /**
          * @description Return only calls of live keys, or of test keys.
          * @example live
@@ -10553,10 +10570,10 @@ export interface operations {
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description The id of a job; the page begins with the job after it.
+                 * @description The `last_id` of the page before; the page begins with the job after it.
                  * @example imgjob_01a202c5d236fab9fecc777406b8e6c8
                  */
-                after?: string;
+                after?: components["schemas"]["ImageJobId"];
                 /**
                  * @description Only jobs with this status.
                  * @example completed
@@ -10829,7 +10846,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the last event that was received.
+                 * @description The id of the last event of this job that was received.
                  * @example imgjob_01a202c5d236fab9fecc777406b8e6c8.c0
                  */
                 "last-event-id"?: string;
@@ -11652,7 +11669,7 @@ export interface operations {
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description The id of an item; the page begins with the item after it.
+                 * @description The id of an item of the response; the page begins with the item after it.
                  * @example msg_a16276206040487f48e367201a2b3c4d
                  */
                 after?: string;
@@ -11988,12 +12005,12 @@ export interface operations {
                  */
                 client_version?: string;
                 /**
-                 * @description Return the models after this model. Only for Anthropic's form.
+                 * @description Return the models after this model of the list. Only for Anthropic's form.
                  * @example claude-sonnet-5
                  */
                 after_id?: components["schemas"]["ModelName"];
                 /**
-                 * @description Return the models before this model. Only for Anthropic's form.
+                 * @description Return the models before this model of the list. Only for Anthropic's form.
                  * @example claude-sonnet-5
                  */
                 before_id?: components["schemas"]["ModelName"];
@@ -16914,8 +16931,8 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
-                 *     zone. The default is 30 days before the end of the range.
+                 * @description Start of the range (inclusive), before its end. The default is 30 days before the end of the
+                 *     range.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["UsageFrom"];
@@ -17101,8 +17118,8 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
-                 *     zone. The default is 30 days before the end of the range.
+                 * @description Start of the range (inclusive), before its end. The default is 30 days before the end of the
+                 *     range.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["UsageFrom"];
@@ -17267,8 +17284,8 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
-                 *     zone. The default is 30 days before the end of the range.
+                 * @description Start of the range (inclusive), before its end. The default is 30 days before the end of the
+                 *     range.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["UsageFrom"];
@@ -17489,8 +17506,7 @@ export interface operations {
                  */
                 order: components["parameters"]["PageOrder"];
                 /**
-                 * @description Return only calls that began at or after this time: a time or a date in ISO 8601, UTC if it
-                 *     names no time zone.
+                 * @description Return only calls that began at or after this time.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["CallsFrom"];
@@ -17692,8 +17708,8 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
-                 *     zone. The default is 30 days before the end of the range.
+                 * @description Start of the range (inclusive), before its end. The default is 30 days before the end of the
+                 *     range.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["UsageFrom"];
@@ -17783,8 +17799,8 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
-                 *     zone. The default is 30 days before the end of the range.
+                 * @description Start of the range (inclusive), before its end. The default is 30 days before the end of the
+                 *     range.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["UsageFrom"];

@@ -1,4 +1,5 @@
 import { sql, type ExpressionBuilder } from 'kysely'
+import { schemaChecks } from '../../generated/checks.js'
 import { GatewayError } from '../core/error.ts'
 import type { ImageJob, ImageJobs, JobContent, JobEnd, JobOwner } from '../core/image/jobs.ts'
 import type { VendorTask } from '../core/turn.ts'
@@ -33,7 +34,6 @@ export const releasedOwner = ''
 const takeoversMax = 20
 /** The jobs of an account are counted again after so many new ones. */
 const countedJobs = 500
-const idForm = /^imgjob_[0-9a-f]{32}$/
 
 /** Image jobs in the store, their content encrypted (docs/storage.md#image-jobs). */
 export function createImageJobs(options: Options): JobStore {
@@ -71,7 +71,7 @@ export function createImageJobs(options: Options): JobStore {
       await decide(() => own(id).set({ owner: releasedOwner }).execute())
     },
     find: async (caller, id) => {
-      if (!idForm.test(id)) return undefined
+      if (!schemaChecks.ImageJobId(id)) return undefined
       const found = jobsOf(options, caller).selectAll().where('id', '=', id)
       const row = await decide(() => found.executeTakeFirst())
       return row && jobOf(row, encryption)
@@ -112,13 +112,7 @@ async function listJobs(
 ): Promise<ImageJob[]> {
   // Ids sort by time.
   let rows = jobsOf(options, caller).select(listedColumns).orderBy('id', 'desc').limit(limit)
-  if (after !== undefined) {
-    if (!idForm.test(after)) {
-      const text = "'after' is the id of a job: the `last_id` of the page before."
-      throw new GatewayError('invalid_value', text, { param: 'after' })
-    }
-    rows = rows.where('id', '<', after)
-  }
+  if (after !== undefined) rows = rows.where('id', '<', after)
   if (status !== undefined) rows = rows.where('status', '=', status)
   return (await options.store.decide(() => rows.execute())).map(listedJob)
 }

@@ -63,7 +63,15 @@ describe('the command usage', () => {
     const wrong: [words: string, message: RegExp][] = [
       ['--by moon', /^--by must be one of: hour, /],
       ['--by day,day', /^--by has "day" twice/],
-      ['--since yesterday', /^--since must be an ISO 8601/],
+      [
+        '--since yesterday',
+        /^--since is malformed: "yesterday"\. Expected: A date in UTC or a time/,
+      ],
+      ['--since 2026-02-30', /^--since is a time that does not exist: 2026-02-30\./],
+      [
+        '--until 2100-01-01T05:00Z',
+        /^--until is a time before 1970 or after the beginning of 2100: /,
+      ],
       ['--since 2026-11-02 --until 2026-11-01', /^--since must be before --until/],
       ['--mode both', /^--mode must be one of/],
       ['--member key_1', /^--member /],

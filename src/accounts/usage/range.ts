@@ -9,12 +9,10 @@ export const dayMs = 24 * hourMs
 
 const lengthMs = 30 * dayMs
 const [earliest, latest] = [Date.UTC(1970, 0), Date.UTC(2100, 0)]
-/** A date, or a time with its zone. A space before the offset is a plus sign that a query string decoded. */
-const form = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+ -]\d{2}:\d{2}))?$/
 
 /**
  * The requested range; by default it ends with the current hour and lasts 30 days. Throws `invalid_value`
- * for an invalid time, or if `from` is not before `to`.
+ * for a time that does not exist, or if `from` is not before `to`.
  */
 export function timeRange(
   { from, to }: { from?: string | undefined; to?: string | undefined },
@@ -27,14 +25,14 @@ export function timeRange(
   throw new GatewayError('invalid_value', text, { param: 'from' })
 }
 
-/** Parses a requested time. Throws `invalid_value`. */
+/** The time in a text of the schema `RangeTime`. Throws `invalid_value` for a day or hour that does not exist. */
 export function moment(param: 'from' | 'to', text: string): number {
-  const [, date, time = ''] = form.exec(text) ?? []
-  const isReal = date !== undefined && isDay(date)
-  const at = isReal ? Date.parse(date + time.replace(' ', '+')) : Number.NaN
+  const isReal = isDay(text.slice(0, 'yyyy-mm-dd'.length))
+  // A query string decodes the plus sign of an offset to a space.
+  const at = isReal ? Date.parse(text.replace(' ', '+')) : Number.NaN
   if (at >= earliest && at <= latest) return at
   const reason = Number.isNaN(at)
-    ? 'must be an ISO 8601 date or time. For example: 2026-11-01, or 2026-11-01T08:30:00Z.'
-    : 'must be from 1970-01-01 to 2100-01-01.'
-  throw new GatewayError('invalid_value', `'${param}' ${reason}`, { param })
+    ? 'that does not exist'
+    : 'before 1970 or after the beginning of 2100'
+  throw new GatewayError('invalid_value', `'${param}' is a time ${reason}: ${text}.`, { param })
 }

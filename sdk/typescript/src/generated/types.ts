@@ -461,6 +461,11 @@ export type AnyId = string;
 export type Time = string;
 
 /**
+ * A date in UTC or a time with its zone (ISO 8601), such as 2026-11-01 or 2026-11-01T08:30:00Z, from 1970 to the beginning of 2100.
+ */
+export type RangeTime = string;
+
+/**
  * An amount in US dollars as a decimal string, exact to nine decimals.
  */
 export type DecimalUsd = string;
@@ -1048,7 +1053,7 @@ export type GivenModels = Array<string> | null;
 export type GivenAddresses = Array<string> | null;
 
 /**
- * A future time such as 2027-11-22T12:00:00Z; null for never.
+ * An existing time in the future, such as 2027-11-22T12:00:00Z; null for never.
  */
 export type EndTime = string | null;
 
@@ -1370,7 +1375,7 @@ export type WebhookEvent = {
 };
 
 /**
- * A public https address on port 443, without a user name or password.
+ * An https address on port 443 that the internet can reach, without a user name or password.
  */
 export type WebhookUrl = string;
 
@@ -3468,6 +3473,7 @@ export type ImageStream = boolean;
  * Partial images to send of each image while it is made, in the stream of the response with
  * `stream: true`, or in the events of a job with `Prefer: respond-async`. A provider may send
  * fewer, and charges output tokens for them. A model that makes none reports this in `warnings`.
+ * More than 0 without a stream or job is refused.
  *
  */
 export type ImagePartials = number;
@@ -3686,6 +3692,11 @@ export type ImagesResponse = {
 export type ImageJobStatus = 'queued' | 'in_progress' | 'completed' | 'failed' | 'cancelled';
 
 export type ImageJobObject = 'image.job';
+
+/**
+ * The id of an image job, such as `imgjob_01a202c5d236fab9fecc777406b8e6c8`.
+ */
+export type ImageJobId = string;
 
 /**
  * Whether images were created or edited.
@@ -9410,16 +9421,16 @@ export type PageCursor = string;
 export type PageOrder = 'asc' | 'desc';
 
 /**
- * Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
- * zone. The default is 30 days before the end of the range.
+ * Start of the range (inclusive), before its end. The default is 30 days before the end of the
+ * range.
  *
  */
-export type UsageFrom = string;
+export type UsageFrom = RangeTime;
 
 /**
  * End of the range (exclusive). The default is the end of the current hour.
  */
-export type UsageTo = string;
+export type UsageTo = RangeTime;
 
 /**
  * The dimensions to group by, separated by commas. Days and months are in UTC.
@@ -9487,16 +9498,15 @@ export type ExportFormatQuery = ExportFormat;
 export type UsageOrderBy = 'time' | 'cost';
 
 /**
- * Return only calls that began at or after this time: a time or a date in ISO 8601, UTC if it
- * names no time zone.
+ * Return only calls that began at or after this time.
  *
  */
-export type CallsFrom = string;
+export type CallsFrom = RangeTime;
 
 /**
  * Return only calls that began before this time.
  */
-export type CallsTo = string;
+export type CallsTo = RangeTime;
 
 /**
  * Return only calls of live keys, or of test keys.
@@ -9763,9 +9773,9 @@ export type ListImageJobsData = {
          */
         limit?: number;
         /**
-         * The id of a job; the page begins with the job after it.
+         * The `last_id` of the page before; the page begins with the job after it.
          */
-        after?: string;
+        after?: ImageJobId;
         /**
          * Only jobs with this status.
          */
@@ -9855,7 +9865,7 @@ export type StreamImageJobData = {
     body?: never;
     headers?: {
         /**
-         * The id of the last event that was received.
+         * The id of the last event of this job that was received.
          */
         'last-event-id'?: string;
     };
@@ -10214,7 +10224,7 @@ export type ListResponseInputItemsData = {
          */
         limit?: number;
         /**
-         * The id of an item; the page begins with the item after it.
+         * The id of an item of the response; the page begins with the item after it.
          */
         after?: string;
         /**
@@ -10387,11 +10397,11 @@ export type ListModelsData = {
          */
         client_version?: string;
         /**
-         * Return the models after this model. Only for Anthropic's form.
+         * Return the models after this model of the list. Only for Anthropic's form.
          */
         after_id?: ModelName;
         /**
-         * Return the models before this model. Only for Anthropic's form.
+         * Return the models before this model of the list. Only for Anthropic's form.
          */
         before_id?: ModelName;
     };
@@ -11978,15 +11988,15 @@ export type ReportUsageData = {
          */
         account_id?: AccountId;
         /**
-         * Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
-         * zone. The default is 30 days before the end of the range.
+         * Start of the range (inclusive), before its end. The default is 30 days before the end of the
+         * range.
          *
          */
-        from?: string;
+        from?: RangeTime;
         /**
          * End of the range (exclusive). The default is the end of the current hour.
          */
-        to?: string;
+        to?: RangeTime;
         /**
          * The dimensions to group by, separated by commas. Days and months are in UTC.
          */
@@ -12065,15 +12075,15 @@ export type ExportUsageData = {
          */
         account_id?: AccountId;
         /**
-         * Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
-         * zone. The default is 30 days before the end of the range.
+         * Start of the range (inclusive), before its end. The default is 30 days before the end of the
+         * range.
          *
          */
-        from?: string;
+        from?: RangeTime;
         /**
          * End of the range (exclusive). The default is the end of the current hour.
          */
-        to?: string;
+        to?: RangeTime;
         /**
          * The dimensions to group by, separated by commas. Days and months are in UTC.
          */
@@ -12147,15 +12157,15 @@ export type ExportRequestsData = {
          */
         account_id?: AccountId;
         /**
-         * Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
-         * zone. The default is 30 days before the end of the range.
+         * Start of the range (inclusive), before its end. The default is 30 days before the end of the
+         * range.
          *
          */
-        from?: string;
+        from?: RangeTime;
         /**
          * End of the range (exclusive). The default is the end of the current hour.
          */
-        to?: string;
+        to?: RangeTime;
         /**
          * Whether to return calls of live keys or of test keys.
          */
@@ -12237,15 +12247,14 @@ export type ListRequestsData = {
          */
         order?: 'asc' | 'desc';
         /**
-         * Return only calls that began at or after this time: a time or a date in ISO 8601, UTC if it
-         * names no time zone.
+         * Return only calls that began at or after this time.
          *
          */
-        from?: string;
+        from?: RangeTime;
         /**
          * Return only calls that began before this time.
          */
-        to?: string;
+        to?: RangeTime;
         /**
          * Return only calls of live keys, or of test keys.
          */
@@ -12322,15 +12331,15 @@ export type ListRequestErrorsData = {
          */
         account_id?: AccountId;
         /**
-         * Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
-         * zone. The default is 30 days before the end of the range.
+         * Start of the range (inclusive), before its end. The default is 30 days before the end of the
+         * range.
          *
          */
-        from?: string;
+        from?: RangeTime;
         /**
          * End of the range (exclusive). The default is the end of the current hour.
          */
-        to?: string;
+        to?: RangeTime;
         /**
          * Whether to return calls of live keys or of test keys.
          */
@@ -12371,15 +12380,15 @@ export type ListRefusalsData = {
          */
         account_id?: AccountId;
         /**
-         * Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
-         * zone. The default is 30 days before the end of the range.
+         * Start of the range (inclusive), before its end. The default is 30 days before the end of the
+         * range.
          *
          */
-        from?: string;
+        from?: RangeTime;
         /**
          * End of the range (exclusive). The default is the end of the current hour.
          */
-        to?: string;
+        to?: RangeTime;
         /**
          * Whether to return calls of live keys or of test keys.
          */
