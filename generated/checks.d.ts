@@ -62,6 +62,7 @@ export const bodyChecks: {
   acceptInvitation: Check<operations['acceptInvitation']['requestBody']['content']['application/json']>
   createWebhook: Check<operations['createWebhook']['requestBody']['content']['application/json']>
   updateWebhook: Check<operations['updateWebhook']['requestBody']['content']['application/json']>
+  importCassette: Check<operations['importCassette']['requestBody']['content']['application/json']>
   signUp: Check<operations['signUp']['requestBody']['content']['application/json']>
   createProviderKey: Check<operations['createProviderKey']['requestBody']['content']['application/json']>
   testProviderKey: Check<operations['testProviderKey']['requestBody']['content']['application/json']>

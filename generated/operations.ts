@@ -1700,6 +1700,83 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "listCassettes",
+    "method": "get",
+    "path": "/api/cassettes",
+    "queryNames": [
+      "account_id",
+      "limit",
+      "cursor",
+      "order"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "exportCassette",
+    "method": "get",
+    "path": "/api/cassettes/{name}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "importCassette",
+    "method": "put",
+    "path": "/api/cassettes/{name}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "deleteCassette",
+    "method": "delete",
+    "path": "/api/cassettes/{name}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "signUp",
     "method": "post",
     "path": "/api/people",
@@ -2315,6 +2392,7 @@ export const bodyMembers = {
     "kind",
     "name",
     "mode",
+    "cassette",
     "scopes",
     "models",
     "allowed_addresses",
@@ -2384,6 +2462,11 @@ export const bodyMembers = {
     "url",
     "events",
     "enabled"
+  ],
+  "importCassette": [
+    "object",
+    "version",
+    "interactions"
   ],
   "signUp": [
     "email",

@@ -1639,6 +1639,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/cassettes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List cassettes
+         * @description The cassettes of the account, without their content. A call with a live key that has a
+         *     `cassette` creates it.
+         */
+        get: operations["listCassettes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cassettes/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export a cassette
+         * @description The content of a cassette as a file that a repository can hold: each request to a vendor in
+         *     order, and its answer. It contains no key and no signed part of a URL, but what was sent to
+         *     models and what they answered.
+         */
+        get: operations["exportCassette"];
+        /**
+         * Import a cassette
+         * @description Stores an exported file under this name, in place of a cassette that has it. A cassette has
+         *     at most 1000 interactions and 64 MiB, and an account at most 100 cassettes. Keys that replay
+         *     it start at its beginning.
+         */
+        put: operations["importCassette"];
+        post?: never;
+        /**
+         * Delete a cassette
+         * @description Keys that replay it are refused from now on; a call with a key that records starts it anew.
+         */
+        delete: operations["deleteCassette"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/people": {
         parameters: {
             query?: never;
@@ -2272,10 +2325,10 @@ export interface components {
         Mode: "live" | "test";
         /**
          * @description `hit`: the response came from the cache and is free. `miss`: the cache had none. `bypass`:
-         *     the cache was not asked.
+         *     the cache was not asked. `replay`: a cassette answered in place of the vendors.
          * @enum {string}
          */
-        CacheOutcome: "hit" | "miss" | "bypass";
+        CacheOutcome: "hit" | "miss" | "bypass" | "replay";
         /**
          * @description `exact`: calculated from the units that the vendor counted and the price in the catalog.
          *     `reported`: the charge that the vendor returned. `estimated`: the vendor counted nothing and
@@ -2296,7 +2349,7 @@ export interface components {
          * @description The reason of an error, for programs to branch on. The message explains it to people.
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "too_many_invitations" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused" | "cancelled";
+        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "cassette_mismatch" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "too_many_invitations" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused" | "cancelled";
         /** @description What is wrong with a request, or what failed. */
         ErrorBody: {
             /** @description What is wrong and how to fix it. */
@@ -2524,7 +2577,7 @@ export interface components {
          * @description The action, as `<object>.<verb>`.
          * @enum {string}
          */
-        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "settings.update" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate";
+        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "settings.update" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate" | "cassette.import" | "cassette.delete";
         /** @description The values that the action changed, without secrets; null if it changed none. */
         AuditValues: {
             [key: string]: unknown;
@@ -2652,6 +2705,11 @@ export interface components {
             name: string;
             mode: components["schemas"]["Mode"];
             /**
+             * @description The cassette that calls of a live key are recorded in, and that a test key replays; null
+             *     for a key without one.
+             */
+            cassette?: string | null;
+            /**
              * @description Beginning and end of the secret, to recognize it; for a connection, the beginning of its
              *     tokens.
              */
@@ -2695,6 +2753,11 @@ export interface components {
             /** @description The name of the key, for people. */
             name: string;
             mode: components["schemas"]["Mode"];
+            /**
+             * @description The cassette that calls of a live key are recorded in, and that a test key replays; null
+             *     for a key without one.
+             */
+            cassette?: string | null;
             /**
              * @description Beginning and end of the secret, to recognize it; for a connection, the beginning of its
              *     tokens.
@@ -2760,6 +2823,13 @@ export interface components {
             kind?: components["schemas"]["GivenKeyKind"];
             name: components["schemas"]["DisplayName"];
             mode: components["schemas"]["Mode"];
+            /**
+             * @description With mode `live`, the key calls vendors as any live key, and their answers are recorded in
+             *     this cassette of the account. With mode `test`, they are replayed from it in place of the
+             *     sandbox, free of charge, and a request that was not recorded is refused with
+             *     `cassette_mismatch`. The responses of such keys are not cached.
+             */
+            cassette?: components["schemas"]["CassetteName"];
             /** @description What the key may do. The default is `inference`, which is the only scope of a client. */
             scopes?: components["schemas"]["GivenScopes"];
             models?: components["schemas"]["GivenModels"];
@@ -2916,6 +2986,102 @@ export interface components {
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
+        };
+        /** @description The name of a cassette in its account. */
+        CassetteName: string;
+        /** @enum {string} */
+        CassetteObject: "cassette";
+        /** @description A cassette, without its content. */
+        Cassette: {
+            object: components["schemas"]["CassetteObject"];
+            account_id: components["schemas"]["AccountId"];
+            name: components["schemas"]["CassetteName"];
+            /** @description The number of recorded requests to vendors. */
+            interactions: number;
+            /** @description The size of the content as JSON. */
+            bytes: number;
+            /** @description False if an answer did not fit into the cassette. Calls are not recorded in it any more. */
+            is_complete: boolean;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+            expires_at: components["schemas"]["Time"];
+        };
+        /** @description A page of cassettes. */
+        CassetteList: {
+            object: components["schemas"]["ListObject"];
+            /** @description The cassettes of the page, newest first unless `order` is `asc`. */
+            data: components["schemas"]["Cassette"][];
+            /** @description Whether more items follow those of `data`. */
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @enum {string} */
+        CassetteFileObject: "cassette_file";
+        /** @description The content of a cassette. */
+        CassetteFile: {
+            object: components["schemas"]["CassetteFileObject"];
+            /** @description The version of the form of the file. */
+            version: number;
+            /** @description The requests to vendors, in order. */
+            interactions: components["schemas"]["CassetteInteraction"][];
+        };
+        /** @description A request to a vendor and its answer. */
+        CassetteInteraction: {
+            /** @description The provider of the route. */
+            provider: string;
+            /** @description The model of the route, as the provider names it. */
+            model: string;
+            request: components["schemas"]["CassetteRequest"];
+            response: components["schemas"]["CassetteResponse"];
+        };
+        /**
+         * @description The method of the request.
+         * @enum {string}
+         */
+        CassetteMethod: "GET" | "POST" | "PUT";
+        /**
+         * @description A request that equals the request of a call in all members is answered with the response.
+         *     Headers are neither recorded nor compared.
+         */
+        CassetteRequest: {
+            method: components["schemas"]["CassetteMethod"];
+            /** @description The path below the base address of the provider, or a URL of another host. */
+            path: string;
+            /**
+             * @description The JSON body; a form has its fields in `form`. Pictures and other long base64 are
+             *     replaced by their SHA-256.
+             */
+            body?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description How the connection to the vendor failed. */
+        CassetteFailure: {
+            /** @description The code of the error, as of Node.js or its HTTP client. */
+            code: string;
+            /** @description Whether the request had been sent completely. */
+            was_sent: boolean;
+        };
+        /** @description The answer. At most one of `json`, `events`, `text` and `base64` has its body. */
+        CassetteResponse: {
+            /** @description The HTTP status; absent if the vendor did not answer. */
+            status?: number;
+            /** @description Headers that the gateway reads. */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description A JSON object. */
+            json?: {
+                [key: string]: unknown;
+            };
+            /** @description The events of a stream, each without the empty line that ends it. */
+            events?: string[];
+            /** @description Another text. */
+            text?: string;
+            /** @description Bytes that are no text. */
+            base64?: string;
+            failure?: components["schemas"]["CassetteFailure"];
         };
         /** @description The id of a webhook, such as `whk_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
         WebhookId: string;
@@ -9680,6 +9846,11 @@ export interface components {
          * @example whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
          */
         WebhookPath: components["schemas"]["WebhookId"];
+        /**
+         * @description The name of the cassette.
+         * @example checkout
+         */
+        CassettePath: components["schemas"]["CassetteName"];
         /**
          * @description The id of the event, which is its `webhook-id`.
          * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
@@ -16832,6 +17003,342 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["WebhookDelivery"];
                 };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listCassettes: {
+        parameters: {
+            query: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description Maximum number of items to return.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` returns the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of cassettes. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "object": "cassette",
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "name": "checkout",
+                     *           "interactions": 12,
+                     *           "bytes": 48211,
+                     *           "is_complete": true,
+                     *           "created_at": "2026-11-22T12:00:00.000Z",
+                     *           "updated_at": "2026-11-22T12:04:00.000Z",
+                     *           "expires_at": "2027-02-20T12:04:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CassetteList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportCassette: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the cassette.
+                 * @example checkout
+                 */
+                name: components["parameters"]["CassettePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "cassette_file",
+                     *       "version": 1,
+                     *       "interactions": [
+                     *         {
+                     *           "provider": "openai",
+                     *           "model": "gpt-5.4-mini",
+                     *           "request": {
+                     *             "method": "POST",
+                     *             "path": "/chat/completions",
+                     *             "body": {
+                     *               "model": "gpt-5.4-mini",
+                     *               "messages": [
+                     *                 {
+                     *                   "role": "user",
+                     *                   "content": "What is the capital of France?"
+                     *                 }
+                     *               ]
+                     *             }
+                     *           },
+                     *           "response": {
+                     *             "status": 200,
+                     *             "headers": {
+                     *               "content-type": "application/json"
+                     *             },
+                     *             "json": {
+                     *               "id": "chatcmpl-9",
+                     *               "object": "chat.completion",
+                     *               "created": 1795348800,
+                     *               "model": "gpt-5.4-mini",
+                     *               "choices": [
+                     *                 {
+                     *                   "index": 0,
+                     *                   "message": {
+                     *                     "role": "assistant",
+                     *                     "content": "Paris."
+                     *                   },
+                     *                   "finish_reason": "stop"
+                     *                 }
+                     *               ],
+                     *               "usage": {
+                     *                 "prompt_tokens": 14,
+                     *                 "completion_tokens": 2,
+                     *                 "total_tokens": 16
+                     *               }
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CassetteFile"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    importCassette: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
+            path: {
+                /**
+                 * @description The name of the cassette.
+                 * @example checkout
+                 */
+                name: components["parameters"]["CassettePath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "object": "cassette_file",
+                 *       "version": 1,
+                 *       "interactions": [
+                 *         {
+                 *           "provider": "openai",
+                 *           "model": "gpt-5.4-mini",
+                 *           "request": {
+                 *             "method": "POST",
+                 *             "path": "/chat/completions",
+                 *             "body": {
+                 *               "model": "gpt-5.4-mini",
+                 *               "messages": [
+                 *                 {
+                 *                   "role": "user",
+                 *                   "content": "What is the capital of France?"
+                 *                 }
+                 *               ]
+                 *             }
+                 *           },
+                 *           "response": {
+                 *             "status": 200,
+                 *             "headers": {
+                 *               "content-type": "application/json"
+                 *             },
+                 *             "json": {
+                 *               "id": "chatcmpl-9",
+                 *               "object": "chat.completion",
+                 *               "created": 1795348800,
+                 *               "model": "gpt-5.4-mini",
+                 *               "choices": [
+                 *                 {
+                 *                   "index": 0,
+                 *                   "message": {
+                 *                     "role": "assistant",
+                 *                     "content": "Paris."
+                 *                   },
+                 *                   "finish_reason": "stop"
+                 *                 }
+                 *               ],
+                 *               "usage": {
+                 *                 "prompt_tokens": 14,
+                 *                 "completion_tokens": 2,
+                 *                 "total_tokens": 16
+                 *               }
+                 *             }
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CassetteFile"];
+            };
+        };
+        responses: {
+            /** @description The cassette. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "cassette",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "name": "checkout",
+                     *       "interactions": 12,
+                     *       "bytes": 48211,
+                     *       "is_complete": true,
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "updated_at": "2026-11-22T12:04:00.000Z",
+                     *       "expires_at": "2027-02-20T12:04:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Cassette"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteCassette: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
+            path: {
+                /**
+                 * @description The name of the cassette.
+                 * @example checkout
+                 */
+                name: components["parameters"]["CassettePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cassette is deleted. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];

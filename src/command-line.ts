@@ -15,6 +15,7 @@ import {
   listAccounts,
 } from './commands/accounts.ts'
 import { createKey, listKeys, revokeKey, rotateKey, rotateOauthKeys } from './commands/keys.ts'
+import { exportCassette, importCassette } from './commands/cassettes.ts'
 import { doctor } from './commands/doctor.ts'
 import {
   encryptProviderKeys,
@@ -35,6 +36,7 @@ const commandsHelp = `\
                          create an account and print its id
   accounts list          list the accounts
   keys create --mode test|live --name <name> [--account <id>] [--scopes a,b] [--models a,b]
+              [--cassette <name>]
               [--allow-ip <address or network>] [--expires-in-days <days>] [limits]
                          create a key and print it; it is shown only once
   keys create --kind client …
@@ -44,6 +46,10 @@ const commandsHelp = `\
   keys rotate <id> [--overlap-minutes <minutes>]
                          replace a key and print the new one; it is shown only once
   keys revoke <id>       revoke a key
+  cassettes export <name> [--account <id>]
+                         print a cassette, for a file of a repository
+  cassettes import <name> <file> [--account <id>]
+                         store such a file, in place of the cassette of this name
   providers list         list the keys of providers, without their secrets
   providers set-key <provider>
                          store a provider's key, read from standard input; it replaces the stored ones
@@ -100,6 +106,8 @@ const commands: Readonly<Record<string, Command>> = {
   'keys list': listKeys,
   'keys revoke': revokeKey,
   'keys rotate': rotateKey,
+  'cassettes export': exportCassette,
+  'cassettes import': importCassette,
   'setup-link': createSetUpLink,
   'people password-link': createPasswordLink,
   'oauth rotate-keys': rotateOauthKeys,

@@ -145,6 +145,7 @@ function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
     accountId: account.id,
     keyId: key.id,
     mode: key.mode,
+    ...(key.cassette === null ? {} : { cassette: key.cassette }),
     models: listIn(models),
     networks: listIn(networks),
     scopes,

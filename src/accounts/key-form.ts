@@ -9,7 +9,7 @@ type ApiKey = components['schemas']['ApiKey']
 /** The settings of a key that its creator chooses. */
 type KeySettings = Pick<
   ApiKey,
-  'name' | 'mode' | 'scopes' | 'models' | 'allowed_addresses' | 'limits' | 'expires_at'
+  'name' | 'mode' | 'cassette' | 'scopes' | 'models' | 'allowed_addresses' | 'limits' | 'expires_at'
 > & { budget: BudgetForm | null }
 
 /** The properties of a key that its row lacks. */
@@ -54,6 +54,7 @@ export function keySettings(row: ApiKeysTable): KeySettings {
   return {
     name: row.name,
     mode: row.mode,
+    cassette: row.cassette,
     scopes: scopesIn(row),
     models: listIn(row.allowed_models),
     allowed_addresses: listIn(row.allowed_addresses),

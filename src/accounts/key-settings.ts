@@ -26,6 +26,7 @@ export const plainKey = {
   client_name: null,
   client_redirect_host: null,
   bound_to: null,
+  cassette: null,
 } satisfies Partial<ApiKeysTable>
 
 /**

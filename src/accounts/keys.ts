@@ -124,7 +124,7 @@ function create(
   issuer: KeyIssuer,
   { accountId, request }: { accountId: string; request: NewKey },
 ) {
-  const { kind = 'key', mode, name } = request
+  const { kind = 'key', mode, name, cassette = null } = request
   const nowMs = clock()
   assertForKind(kind, request)
   const columns = keyColumns(request, { modelIds, nowMs })
@@ -136,6 +136,7 @@ function create(
       name,
       mode,
       ...plainKey,
+      cassette,
       created_at: nowMs,
       created_by: await creatorOf(transaction, issuer),
       kind,

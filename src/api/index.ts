@@ -1,5 +1,6 @@
 import type { Operations } from '../http/contract-router.ts'
 import { accountOperations, type AccountParts } from './accounts.ts'
+import { cassetteOperations, type CassetteParts } from './cassettes.ts'
 import { entranceOperations, type EntranceParts } from './entrance.ts'
 import { exportOperations, type ExportParts } from './exports.ts'
 import { keyOperations, type KeyParts } from './keys.ts'
@@ -12,6 +13,7 @@ import { webhookOperations, type WebhookParts } from './webhooks.ts'
 
 /** Dependencies of the operations below /api. */
 type ApiParts = AccountParts &
+  CassetteParts &
   EntranceParts &
   ExportParts &
   KeyParts &
@@ -28,6 +30,7 @@ export type ApiOperations = ReturnType<typeof apiOperations>
 export function apiOperations(parts: ApiParts) {
   return {
     ...accountOperations(parts),
+    ...cassetteOperations(parts),
     ...entranceOperations(parts),
     ...exportOperations(parts),
     ...keyOperations(parts),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createBudgets, type Budgets } from '../accounts/budgets.ts'
+import { createCassettes } from '../accounts/cassettes.ts'
 import { createLedger } from '../accounts/ledger.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import { createPictureFiles } from '../accounts/picture-files.ts'
@@ -76,11 +77,12 @@ export async function assembleCalls(
   const guardedConnector = endpointConnector({ ...publicNet, connectTimeoutMs }, privateNetworks)
   const counts = countsOf(environment, limits)
   const isOneOfSeveral = workerCount(config) > 1 || store.dialect === 'postgres'
-  const inStore = { store, limits, clock }
-  const onFault = events.faulted
-  const idempotency = createIdempotency({ ...inStore, onFault, isOneOfSeveral })
+  const inStore = { store, limits, clock, onFault: events.faulted }
+  const idempotency = createIdempotency({ ...inStore, isOneOfSeveral })
   const isRunning = (id: string): boolean => background.backgroundCalls.isRunning(id)
   const webhooks = webhooksOf(environment, { store, encryption, guarded })
+  const audit = createAudit(store, clock)
+  const cassettes = createCassettes({ ...inStore, encryption, audit })
   const onEvent = () => void webhooks.look()
   const writing = { encryption, onEvent }
   const storedResponses = createStoredResponses({ ...inStore, ...writing, isRunning, events })
@@ -107,6 +109,7 @@ export async function assembleCalls(
     pictureFiles,
     ...background,
     webhooks,
+    cassettes,
     abandonedCalls,
     /** Aborts the calls that no client waits for, with a ProviderFailure. */
     endLeft: (reason: Error) => {
@@ -117,9 +120,7 @@ export async function assembleCalls(
     uploads: uploadsOf(environment, secret),
     /** Closes the resources; must be called after the last call has ended. */
     close: async () => {
-      reservations.close()
-      background.close()
-      storedResponses.close()
+      for (const one of [reservations, background, storedResponses, cassettes]) one.close()
       await Promise.all([pictureFiles.close(), webhooks.close(), counts.close()])
       await guarded.close()
       await idempotency.close()

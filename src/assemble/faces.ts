@@ -164,6 +164,7 @@ function administration(parts: Built, keys: Keys): ApiOperations {
     ...createStoredActs(parts),
     budgets: calls.budgets,
     webhooks: calls.webhooks,
+    cassettes: calls.cassettes,
     lookAtLimits: calls.rateLimit.look,
     limitsInForce: () => current().config.limits,
     activitiesOf: createActivities({ reader, clock }),

@@ -142,6 +142,7 @@ function modelsOf({ config, secrets }: Settings, calls: Calls, { clock, monotoni
     catalog,
     vendorModels,
     providers: providers.configured,
+    replayed: providers.replayed,
     sandbox: providers.sandbox,
     routes: config.routes,
     factsOf,
@@ -205,9 +206,11 @@ function gatewayPartsOf(
   const { catalog, vendorModels, routes, readSources } = models
   const { rateLimit, budgets, cache, record, deduplication, pixelQueue, health, abandonedCalls } =
     calls
+  const { cassettes } = calls
   const priceOf = createPriceOf(models.rows, clock)
   return {
     admit: rateLimit.admit,
+    openCassette: cassettes.open,
     settingsDigest: digestOf(config),
     ...cache,
     find: routes.find,

@@ -1,4 +1,5 @@
-import type { Caller, Mode } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
+import { replays } from '../core/play-cassette.ts'
 import { GatewayError } from '../core/error.ts'
 import { AmbiguousModel, ModelNotFound } from '../core/words/model-not-found.ts'
 import {
@@ -20,6 +21,8 @@ type Options = {
   vendorModels: VendorModels
   /** The configured providers by id. */
   providers: ReadonlyMap<string, Provider>
+  /** The providers that cassettes are replayed with, by id. */
+  replayed: () => ReadonlyMap<string, Provider>
   /** Sandbox providers for test keys: one per route, and a standby for models with one route. */
   sandbox: { routes: readonly Provider[]; standby: Provider }
   /** The operator's routes by model name, each as `provider` or `provider/upstream model`. */
@@ -209,21 +212,28 @@ function createTargets(
 
 /** The routes of a model through configured providers; a model without other routes has a standby for test keys. */
 function createRoutesOf(
-  { providers, sandbox }: Options,
+  { providers, replayed, sandbox }: Options,
   targets: (model: Model) => readonly Target[],
 ): (model: Model, caller: Caller) => readonly Route[] {
-  const read = (model: Model, mode: Mode): Route[] => {
+  const providerOf = {
+    live: (id: string) => providers.get(id),
+    test: (_id: string, index: number) => sandbox.routes[index],
+    replay: (id: string) => replayed().get(id),
+  }
+  const read = (model: Model, source: keyof typeof providerOf): Route[] => {
     const routes = targets(model).flatMap(({ provider: id, upstreamModel }, index) => {
-      const provider = mode === 'test' ? sandbox.routes[index] : providers.get(id)
+      const provider = providerOf[source](id, index)
       return provider === undefined ? [] : { model, provider, upstreamModel }
     })
-    if (mode === 'live' || routes.length !== 1) return routes
+    if (source !== 'test' || routes.length !== 1) return routes
     return [...routes, { ...routes[0]!, provider: sandbox.standby }]
   }
-  const known = { live: new WeakMap<Model, Route[]>(), test: new WeakMap<Model, Route[]>() }
-  return (model, { mode }) => {
-    let routes = known[mode].get(model)
-    if (routes === undefined) known[mode].set(model, (routes = read(model, mode)))
+  const newMap = () => new WeakMap<Model, Route[]>()
+  const known = { live: newMap(), test: newMap(), replay: newMap() }
+  return (model, caller) => {
+    const source = replays(caller) ? 'replay' : caller.mode
+    let routes = known[source].get(model)
+    if (routes === undefined) known[source].set(model, (routes = read(model, source)))
     return routes
   }
 }

@@ -1,7 +1,8 @@
 import type { CallContext } from './caller.ts'
+import type { Cassette } from './cassette.ts'
 import type { ChatTurn } from './chat/chat.ts'
 import type { Deadline, StartDeadline } from './resilience/deadline.ts'
-import { toGatewayError, type GatewayError, type Progress } from './error.ts'
+import { toGatewayError, type GatewayError } from './error.ts'
 import { failover, type Attempt, type FailoverPolicy, type Try } from './resilience/failover.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Admission, Demand } from './limits.ts'
@@ -41,16 +42,20 @@ export type CallParts = {
   failover: FailoverPolicy
 }
 
-/** One call: its deadline, its tries and its row in the ledger. */
-export type Call = {
-  parts: CallParts
+type CallStart = {
   context: CallContext
   modality: Modality
   /** The model as the caller named it. */
   model: string
   timeoutMs: number
   admission: Admission
-  cache: 'miss' | 'bypass'
+  cassette: Cassette | undefined
+}
+
+/** One call: its deadline, its tries and its row in the ledger. */
+export type Call = CallStart & {
+  parts: CallParts
+  cache: 'miss' | 'bypass' | 'replay'
   /** Unix time in milliseconds. */
   startedAt: number
   /** The same time, as `monotonic` measures. */
@@ -69,16 +74,15 @@ export type Call = {
   recorded: Promise<void> | undefined
 }
 
-type CallStart = Pick<Call, 'context' | 'modality' | 'model' | 'timeoutMs' | 'admission'>
-
 /** Opens a call; its deadline runs from here until `succeed`, `replay` or `fail`. */
 export function openCall(parts: CallParts, start: CallStart): Call {
-  const { context, timeoutMs } = start
+  const { context, timeoutMs, cassette } = start
+  const uncached = cassette?.plays === true ? 'replay' : 'bypass'
   const [startedAt, begunAt] = [parts.clock(), parts.monotonic()]
   return {
     ...start,
     parts,
-    cache: context.cache.mayRead ? 'miss' : 'bypass',
+    cache: context.cache.mayRead ? 'miss' : uncached,
     startedAt,
     begunAt,
     deadline: parts.startDeadline(context.ending, timeoutMs, begunAt),
@@ -110,11 +114,12 @@ export function tryRoutes<T>(
   const { parts, context, modality } = call
   const { trace } = context
   call.isStream = isStream
+  const isReplay = call.cassette?.plays === true
   return failover({
     selection,
     ready,
     attempt: (route, traceHeaders) => {
-      const turn = turnOf(call, traceHeaders)
+      const turn = turnOf(call, route.upstreamModel, traceHeaders)
       if (context.begin === undefined) return attempt(route, turn)
       const { startedAt } = call
       const endsAt = startedAt + call.timeoutMs
@@ -125,14 +130,15 @@ export function tryRoutes<T>(
     deadline,
     monotonic: parts.monotonic,
     begunAt: call.begunAt,
-    report: (ended) => parts.report(ended, context, isStream),
+    // The metrics of attempts are about vendors.
+    report: isReplay ? () => undefined : (ended) => parts.report(ended, context, isStream),
     follow: trace && ((route) => trace.tryBegins(route, { modality, streams: isStream })),
-    policy: parts.failover,
+    policy: isReplay ? { ...parts.failover, sleep: () => Promise.resolve() } : parts.failover,
     isStream,
   })
 }
 
-function turnOf(call: Call, traceHeaders: ChatTurn['traceHeaders']): ChatTurn {
+function turnOf(call: Call, model: string, traceHeaders: ChatTurn['traceHeaders']): ChatTurn {
   const { memory, vendorKey, tasks } = call.context
   return {
     signal: call.deadline.signal,
@@ -140,6 +146,7 @@ function turnOf(call: Call, traceHeaders: ChatTurn['traceHeaders']): ChatTurn {
     createdSeconds: Math.floor(call.startedAt / 1000),
     idempotencyKey: vendorKey && `${vendorKey}-${++call.triesBegun}`,
     traceHeaders,
+    cassette: call.cassette && { ...call.cassette, model },
     tasks,
   }
 }
@@ -199,13 +206,6 @@ export async function fail(
   const end = failedEnd(failure, delivered, call)
   await record(call, { ...end, errorCode: error.code, cache: call.cache })
   return error
-}
-
-/** The attempts and limits of the call so far, for the headers of an error. */
-export function progressOf({ tries, admission }: Call): Progress {
-  const model = tries.at(-1)?.route.model.row
-  const progress = { attempts: tries.map(({ attempt }) => attempt), limits: admission.limits() }
-  return model === undefined ? progress : { ...progress, model }
 }
 
 /** Records a call once: when writing its row fails, no second row with another outcome is written. */

@@ -44,6 +44,8 @@ export type Caller = {
   /** The id of the API key, or of the session of a person. */
   keyId: string
   mode: Mode
+  /** Records the vendors' answers to a live key; replays them for a test key. */
+  cassette?: string
   /** The models that this key may call; null for all. */
   models: readonly string[] | null
   scopes: readonly Scope[]

@@ -30,6 +30,7 @@ const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
   context_length_exceeded: { status: 400, type: 'invalid_request_error' },
   model_capability_mismatch: { status: 400, type: 'invalid_request_error' },
   content_policy_violation: { status: 400, type: 'invalid_request_error' },
+  cassette_mismatch: { status: 400, type: 'invalid_request_error' },
   image_fetch_failed: { status: 400, type: 'invalid_request_error' },
   missing_api_key: { status: 401, type: 'authentication_error' },
   invalid_api_key: { status: 401, type: 'authentication_error' },

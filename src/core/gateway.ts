@@ -1,5 +1,7 @@
-import { fail, openCall, progressOf, replay, type Call, type CallParts, type Work } from './call.ts'
+import { fail, openCall, replay, type Call, type CallParts, type Work } from './call.ts'
 import type { CallContext } from './caller.ts'
+import type { Cassette } from './cassette.ts'
+import type { OpenCassette } from './play-cassette.ts'
 import type { ChatInputs } from './chat/chat.ts'
 import { countInput } from './chat/count-input.ts'
 import type { ReadParts } from './chat/read-chat.ts'
@@ -38,6 +40,8 @@ export type GatewayParts = ImageParts &
     /** Throws a GatewayError while calls cannot be recorded, before a provider charges for one. */
     assertWritable: () => void
     admit: Admit
+    /** Opens the cassette of a caller that has one. */
+    openCassette: OpenCassette
     /** A digest of the settings that decide what answers a model name, such as routes and aliases. */
     settingsDigest: string
     abandonedCalls: AbandonedCalls
@@ -117,11 +121,14 @@ async function pass<Outcome, Answer>(
 ): Promise<Answer> {
   work.checkRequest?.()
   parts.assertWritable()
+  const { caller } = context
+  const cassette = caller.cassette === undefined ? undefined : await parts.openCassette(caller)
   const admitting = parts.admit(context.caller, work.demand, work.timeoutMs)
   // `await` on a plain value would still cost a microtask, so only promises are awaited.
   const admission = admitting instanceof Promise ? await admitting : admitting
   const { modality, models, timeoutMs } = work
-  const call = openCall(parts, { context, modality, model: models[0].name, timeoutMs, admission })
+  const model = models[0].name
+  const call = openCall(parts, { context, modality, model, timeoutMs, admission, cassette })
   let making: Making<CachedAnswer> | undefined
   let progress: Progress = {}
   try {
@@ -129,7 +136,7 @@ async function pass<Outcome, Answer>(
     const finding = parts.routes(models, context.caller)
     const able = finding instanceof Promise ? await finding : finding
     progress = { model: able.routes[0]!.model.row }
-    const choice = selectFor(parts, context, { able, work, atMs: call.startedAt })
+    const choice = selectFor(parts, context, { able, work, atMs: call.startedAt, cassette })
     const reading = work.read?.(call)
     if (reading !== undefined) await reading
     let others = context.memory.yieldIfLarge()
@@ -141,10 +148,10 @@ async function pass<Outcome, Answer>(
     // Waits for the answer of an identical call in another process.
     const elsewhere = context.cache.mayRead ? making?.elsewhere(call.deadline.signal) : undefined
     const known = found?.answer ?? (elsewhere && (await elsewhere))
-    const model = known && parts.findModel(known.modelId)
-    if (known !== undefined && model !== undefined) {
+    const knownModel = known && parts.findModel(known.modelId)
+    if (known !== undefined && knownModel !== undefined) {
       making?.succeed(known)
-      return work.replay(known, await replay(call, model, known))
+      return work.replay(known, await replay(call, knownModel, known))
     }
     others = context.memory.yieldIfLarge()
     if (others !== undefined) await others
@@ -169,16 +176,29 @@ async function pass<Outcome, Answer>(
   }
 }
 
-type RoutedWork<Outcome, Answer> = { able: FoundRoutes; work: Work<Outcome, Answer>; atMs: number }
+/** The attempts and limits of the call so far, for the headers of an error. */
+function progressOf({ tries, admission }: Call): Progress {
+  const model = tries.at(-1)?.route.model.row
+  const progress = { attempts: tries.map(({ attempt }) => attempt), limits: admission.limits() }
+  return model === undefined ? progress : { ...progress, model }
+}
+
+type RoutedWork<Outcome, Answer> = {
+  able: FoundRoutes
+  work: Work<Outcome, Answer>
+  atMs: number
+  cassette?: Cassette | undefined
+}
 
 /** The routes that support the request. Throws a GatewayError when there are none. */
 function selectFor<Outcome, Answer>(
   parts: Pick<GatewayParts, 'orderRoutes'>,
   { caller, strict, fallback, warnings: adjusted = [] }: CallContext,
-  { able, work, atMs }: RoutedWork<Outcome, Answer>,
+  { able, work, atMs, cassette }: RoutedWork<Outcome, Answer>,
 ) {
   const warnings = [...adjusted, ...work.warnings, ...able.warnings]
-  const routes = parts.orderRoutes(withoutSkipped(able.routes, work))
+  const listed = withoutSkipped(able.routes, work)
+  const routes = cassette?.plays ? cassette.order(listed) : parts.orderRoutes(listed)
   // Calls with a test key cost nothing.
   const isBudgeted = caller.mode === 'live' && caller.allowances.some((one) => one.budget !== null)
   const costs = isBudgeted ? upperCostsOf(work, atMs) : undefined

@@ -1,4 +1,5 @@
 import type { MemoryHold } from '../bytes/memory-budget.ts'
+import type { RouteCassette } from './cassette.ts'
 import type { TraceHeaders } from './trace.ts'
 
 /** A task at a vendor, which goes on when this process ends. */
@@ -33,6 +34,8 @@ export type Turn = {
   idempotencyKey?: string | undefined
   /** Trace context headers for the vendor. */
   traceHeaders?: TraceHeaders | undefined
+  /** Records the answers of the vendor, or replays them. */
+  cassette?: RouteCassette | undefined
   /** Present if the pictures should be made as tasks, where the vendor can. */
   tasks?: VendorTasks | undefined
 }

@@ -117,7 +117,8 @@ export function contextOf(
   const control = options['cache-control']?.toLowerCase() ?? ''
   const ttl = options['x-gateway-cache-ttl']
   const ttlMs = ttl === undefined ? undefined : Number(ttl) * 1000
-  const off = control.includes('no-store') || ttlMs === 0
+  // A cassette has the answers of vendors.
+  const off = control.includes('no-store') || ttlMs === 0 || caller.cassette !== undefined
   return {
     caller,
     requestId,

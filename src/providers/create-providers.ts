@@ -4,20 +4,23 @@ import type { ReadSources } from '../core/image/image.ts'
 import type { Target } from '../core/model.ts'
 import type { Provider } from '../core/route.ts'
 import type { ProviderServer } from '../core/trace.ts'
-import { vendorOf } from './index.ts'
+import { vendorOf, vendors } from './index.ts'
 import { writeChat } from './openai-compatible/chat-request.ts'
 import { plainDialect, plainEmbeddings } from './openai-compatible/dialect.ts'
 import { moderationAdapter } from './openai-compatible/moderation.ts'
 import { openAiCompatible } from './openai-compatible/vendor.ts'
 import { createSandbox, type PlayChat, type Sandbox } from './sandbox/index.ts'
 import { modelLister } from './list-models.ts'
+import { addressPart } from './vendor.ts'
+import { throughCassette } from './transport/cassette.ts'
 import { coalesceStreams } from './transport/coalescing.ts'
 import type { Endpoint, UpstreamLimits } from './transport/endpoint.ts'
 import { createFetchPicture, type FetchPublic } from './transport/fetch-picture.ts'
+import type { Dispatch } from './transport/dispatch.ts'
 import type { Lines } from './transport/lines.ts'
 import type { WrittenChat } from './wire/fields.ts'
 import { secretsOfAccount } from './transport/account-tokens.ts'
-import { createVendorTexts, type VendorTexts } from './transport/vendor-texts.ts'
+import { createVendorTexts, keyRemover, type VendorTexts } from './transport/vendor-texts.ts'
 
 /** A vendor, or an OpenAI-compatible endpoint that the operator configured. */
 export type EndpointConfig = {
@@ -50,6 +53,8 @@ type ProviderLimits = {
 
 export type Providers = {
   configured: ReadonlyMap<string, Provider>
+  /** All vendors and the own endpoints, without connections: cassettes answer for them. */
+  replayed: () => ReadonlyMap<string, Provider>
   sandbox: Sandbox
   close: () => Promise<void>
 }
@@ -83,10 +88,13 @@ export function createProviders(options: Options): Providers {
     streamsMin: limits.streamCoalescingStreamsMin,
   })
   // Every text is redacted for all keys: a proxy shared by vendors may echo another vendor's key.
-  const texts = createVendorTexts(secretsIn(options.keys), options.lines.tokens)
-  const context = { ...options, upstreamLimits, coalescing, texts }
-  const built = endpoints.map((config) => build(config, context))
+  const secrets = secretsIn(options.keys)
+  const texts = createVendorTexts(secrets, options.lines.tokens)
+  const withoutKeys = keyRemover(secrets, options.lines.tokens)
+  const context = { ...options, upstreamLimits, coalescing, texts, withoutKeys }
+  const built = endpoints.map((config) => buildOne(config, context))
   return {
+    replayed: replayedProviders(context),
     configured: new Map(built.map(({ provider }) => [provider.id, provider])),
     sandbox: createSandbox({
       limits: upstreamLimits,
@@ -102,17 +110,51 @@ export function createProviders(options: Options): Providers {
   }
 }
 
-type BuildContext = Omit<Options, 'endpoints'> & {
+/** The providers of cassettes, built when the first one is replayed. */
+function replayedProviders(context: BuildContext): Providers['replayed'] {
+  let all: ReadonlyMap<string, Provider> | undefined
+  const build = () => {
+    const own = context.endpoints.filter(({ id }) => vendorOf(id) === undefined)
+    const ids = vendors.map(({ id, baseUrl }) => ({ id, baseUrl, models: '*' as const }))
+    return [...ids, ...own].map((config) => {
+      const unconnected = { ...config, baseUrl: recordedUrlOf(config) }
+      const { provider } = buildOne(unconnected, { ...context, lines: noLines })
+      return [provider.id, { ...provider, simulated: true as const }] as const
+    })
+  }
+  return () => (all ??= new Map(build()))
+}
+
+const refuse: Dispatch = () => {
+  throw new Error('A replayed provider has no connections.')
+}
+const noLines: Pick<Lines, 'open'> = {
+  open: () => ({
+    dispatch: refuse,
+    dispatchUnsigned: refuse,
+    hasSpareKey: () => false,
+    close: () => Promise.resolve(),
+  }),
+}
+
+/** The address of a provider in cassettes: the vendor's own, whatever address is configured. */
+function recordedUrlOf({ id, baseUrl }: Pick<EndpointConfig, 'id' | 'baseUrl'>): string {
+  return vendorOf(id)?.baseUrl.replaceAll(addressPart, 'any') ?? baseUrl
+}
+
+type BuildContext = Omit<Options, 'lines'> & {
+  lines: Pick<Lines, 'open'>
   texts: VendorTexts
+  withoutKeys: (text: string) => string
   upstreamLimits: UpstreamLimits
   coalescing: Endpoint['coalescing']
 }
 
-function build(config: EndpointConfig, context: BuildContext) {
+function buildOne(config: EndpointConfig, context: BuildContext) {
   const { id, baseUrl } = config
   const { limits, upstreamLimits, coalescing, fetchPublic, readSources } = context
   const vendor = vendorOf(id)
-  const { dispatch, dispatchUnsigned, hasSpareKey, close } = context.lines.open({
+  const line = context.lines.open({
     providerId: id,
     baseUrl,
     keys: context.keys[id] ?? [],
@@ -123,6 +165,13 @@ function build(config: EndpointConfig, context: BuildContext) {
     limits,
     isGuarded: config.isGuarded === true,
   })
+  const through = throughCassette({
+    providerId: id,
+    baseUrl,
+    recordedUrl: recordedUrlOf(config),
+    withoutKeys: context.withoutKeys,
+  })
+  const dispatch = through(line.dispatch)
   const endpoint: Endpoint = {
     id,
     baseUrl,
@@ -132,7 +181,8 @@ function build(config: EndpointConfig, context: BuildContext) {
     coalescing,
     fetchPicture: createFetchPicture({
       fetchPublic,
-      dispatch: dispatchUnsigned,
+      dispatch: through(line.dispatchUnsigned),
+      throughCassette: through,
       baseUrl,
       limits: upstreamLimits,
     }),
@@ -140,14 +190,14 @@ function build(config: EndpointConfig, context: BuildContext) {
   }
   const provider = {
     ...buildProvider(config, endpoint),
-    hasSpareKey,
+    hasSpareKey: line.hasSpareKey,
     server: serverOf(vendor?.traceName ?? id, baseUrl),
     ...(vendor !== undefined &&
       vendor.listsModels !== false && {
         listModels: modelLister(vendor, { dispatch, texts: context.texts }),
       }),
   }
-  return { provider, close }
+  return { provider, close: line.close }
 }
 
 function secretsIn(keys: ProviderKeys): string[] {

@@ -4,6 +4,7 @@ import { gatewayCommand } from '../core/words/remedies.ts'
 import { accountTables, keptPrompts } from './migrations/account-tables.ts'
 import { countingBudgets } from './migrations/budgets.ts'
 import { callTables } from './migrations/call-tables.ts'
+import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
 import { columnSql, creating, type Table } from './migrations/columns.ts'
 import { jobTables, ownersOfResponses } from './migrations/job-tables.ts'
 import { pictureTables } from './migrations/picture-files.ts'
@@ -33,6 +34,11 @@ export const migrations: Record<string, Change> = {
   '0033_kept_prompts': async (db, dialect) => {
     const column = columnSql(dialect, 'keeps_prompts', keptPrompts.keeps_prompts)
     await sql.raw(`alter table accounts add column ${column}`).execute(db)
+  },
+  '0034_cassettes': async (db, dialect) => {
+    await creatingAll(cassetteTables)(db, dialect)
+    const column = columnSql(dialect, 'cassette', cassetteOfKey.cassette)
+    await sql.raw(`alter table api_keys add column ${column}`).execute(db)
   },
 }
 

@@ -3,6 +3,7 @@ import { callTables } from './migrations/call-tables.ts'
 import type { Column, Row, Table } from './migrations/columns.ts'
 import { pictureTables } from './migrations/picture-files.ts'
 import { jobTables, responseOwner } from './migrations/job-tables.ts'
+import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
 import { webhookTables } from './migrations/webhook-tables.ts'
 
 /**
@@ -16,6 +17,10 @@ export const tables = {
     ...accountTables.accounts,
     columns: { ...accountTables.accounts.columns, ...keptPrompts },
   },
+  api_keys: {
+    ...accountTables.api_keys,
+    columns: { ...accountTables.api_keys.columns, ...cassetteOfKey },
+  },
   ...callTables,
   stored_responses: {
     ...callTables.stored_responses,
@@ -24,6 +29,7 @@ export const tables = {
   ...jobTables,
   ...pictureTables,
   ...webhookTables,
+  ...cassetteTables,
 }
 
 /** The rows of all tables. */
@@ -46,6 +52,7 @@ export type PictureFilesTable = Tables['picture_files']
 export type ImageJobsTable = Tables['image_jobs']
 export type WebhooksTable = Tables['webhooks']
 export type WebhookDeliveriesTable = Tables['webhook_deliveries']
+export type CassettesTable = Tables['cassettes']
 /** Limits and budget of an account or key. */
 export type AllowanceColumns = Row<typeof allowanceColumns>
 

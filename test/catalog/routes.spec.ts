@@ -26,6 +26,7 @@ function tableOf(providerIds: string[], routes: Record<string, string[]> = {}) {
     catalog,
     vendorModels,
     providers,
+    replayed: () => new Map(),
     sandbox,
     routes,
     settingFor,

@@ -49,6 +49,8 @@ describe('the administration API', () => {
   }
 
   for (const row of administrative.filter(({ path }) => path.includes('{'))) {
+    // An import creates the cassette of its name.
+    if (row.operationId === 'importCassette') continue
     it(`answers 404 to ${row.operationId} for an object that does not exist`, async () => {
       const prepared = await prepare(gateway, row)
       expectPromised(row, await ask(gateway, row, {}, { prepared: { ...prepared, path: {} } }), 404)

@@ -38,6 +38,7 @@ const before: Readonly<Record<string, string>> = {
   listImageJobs: 'retrieveImageJob',
   listKeys: 'createKey',
   listWebhooks: 'createWebhook',
+  listCassettes: 'importCassette',
   listInvitations: 'inviteMember',
   listRequests: 'createChatCompletion',
   listMembers: 'updateMember',
@@ -120,8 +121,17 @@ describe('the links of the contract', () => {
   }
 })
 
-/** Operations that no other leads to: the object has a signed address, is an account of the person, or is a vendor. */
-const withoutLinks = ['retrieveImageFile', 'leaveAccount', 'createProviderKey', 'testProviderKey']
+/**
+ * Operations that no other leads to: the object has a signed address, is an account of the person, is created under a
+ * name, or is a vendor.
+ */
+const withoutLinks = [
+  'retrieveImageFile',
+  'leaveAccount',
+  'importCassette',
+  'createProviderKey',
+  'testProviderKey',
+]
 
 /** The value of a runtime expression (OpenAPI 3.1, section 4.8.20.4). */
 function valueOf(expression: string, { text, headers }: Answer, { path }: Prepared): string {

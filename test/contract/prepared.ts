@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { operations as generated, type Access } from '../../generated/operations.ts'
 import { digestOf } from '../../src/accounts/api-key.ts'
+import { cassetteRequests } from '../support/cassettes.ts'
 import { storeConnection } from '../support/connections.ts'
 import type { OperationRow } from '../support/contract.ts'
 import type { TestGateway } from '../support/gateway.ts'
@@ -115,6 +116,7 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
       const { token } = await people.invite(newEmail())
       return { body: { ...person, token } }
     },
+    ...cassetteRequests,
     createWebhook: async () => ({ body: newWebhook }),
     retrieveWebhook: async (gateway, key) => ({ path: await webhookOf(gateway, key) }),
     updateWebhook: async (gateway, key) => ({

@@ -53,6 +53,7 @@ export async function storeKey(
     client_name: null,
     client_redirect_host: null,
     bound_to: null,
+    cassette: null,
     ...row,
   }
   await db.insertInto('api_keys').values(values).execute()

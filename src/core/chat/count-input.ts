@@ -1,4 +1,5 @@
 import type { CallContext } from '../caller.ts'
+import type { OpenCassette } from '../play-cassette.ts'
 import { ProviderFailure } from '../failure.ts'
 import { countRequest, type Admit } from '../limits.ts'
 import type { RouteTable } from '../route.ts'
@@ -9,7 +10,7 @@ import { estimateInput } from './estimate.ts'
 /** The number of input tokens; `provider` is absent if the gateway estimated it. */
 export type InputCount = { tokens: number; provider?: string }
 
-type Parts = { admit: Admit } & Pick<RouteTable, 'routes'>
+type Parts = { admit: Admit; openCassette: OpenCassette } & Pick<RouteTable, 'routes'>
 type Context = Pick<CallContext, 'caller' | 'ending' | 'memory'>
 
 /** Vendors count in a fraction of a second; clients such as Claude Code wait for the count. */
@@ -20,18 +21,20 @@ const timeoutMs = 5000
  * estimates them. Counted as a request of the caller; nothing is charged. Throws a GatewayError.
  */
 export async function countInput(
-  { admit, routes }: Parts,
+  { admit, openCassette, routes }: Parts,
   { request, models, native }: ChatInputs,
   { caller, ending, memory }: Context,
 ): Promise<InputCount> {
   checkConversation(request)
   await countRequest(admit, caller)
+  const opened = caller.cassette === undefined ? undefined : await openCassette(caller)
   const { routes: able } = await routes(models, caller)
-  const [route] = able
+  const [route] = opened?.plays ? opened.order(able) : able
+  const cassette = opened && route && { ...opened, model: route.upstreamModel }
   const verbatim = native && { ...native, isTranslatable: true }
   const prepared = route?.provider.chat?.prepare(request, route, verbatim)
   const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(timeoutMs)])
-  const tokens = await prepared?.countInput?.({ signal, memory }).catch(unlessBroken)
+  const tokens = await prepared?.countInput?.({ signal, memory, cassette }).catch(unlessBroken)
   return tokens === undefined
     ? { tokens: estimateInput(request) }
     : { tokens, provider: route!.provider.id }

@@ -13,6 +13,7 @@ const remedies: Record<ErrorCode, string> = {
   context_length_exceeded: 'Shorten the conversation, or choose a model with a longer context.',
   model_capability_mismatch: 'Choose a model that supports the request.',
   content_policy_violation: 'Change the prompt or the picture: the provider refuses it.',
+  cassette_mismatch: 'Send the request that the cassette has, or record it again.',
   image_fetch_failed: 'Use a URL that the gateway can reach, or send the picture as a data URL.',
   missing_api_key: 'Send an API key in the Authorization header.',
   invalid_api_key: 'Check that the whole key was copied, or create a new one.',

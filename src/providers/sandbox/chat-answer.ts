@@ -1,5 +1,5 @@
 import type { PlayedRequest, Reply } from './chat.ts'
-import type { Line } from './line.ts'
+import type { Line } from '../transport/open-line.ts'
 import type { Scene } from './scenario.ts'
 import { tokensOf } from './tokens.ts'
 import { hash } from 'node:crypto'

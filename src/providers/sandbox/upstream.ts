@@ -3,7 +3,8 @@ import { lastUserText } from '../../core/chat/prompt.ts'
 import type { Dispatch } from '../transport/dispatch.ts'
 import { completion, streamOut, type Identity } from './chat-answer.ts'
 import { promptTokens, say, type PlayedRequest } from './chat.ts'
-import { openLine, refuse, type Line } from './line.ts'
+import { openLine, type Line } from '../transport/open-line.ts'
+import { refuse } from './refuse.ts'
 import {
   pictureEvents,
   pictures,

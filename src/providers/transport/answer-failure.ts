@@ -1,3 +1,4 @@
+import { GatewayError } from '../../core/error.ts'
 import { afterSpending, ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/money/price.ts'
 
@@ -32,8 +33,12 @@ function failureOf(error: unknown, signal: AbortSignal): ProviderFailure {
   return new ProviderFailure('unreachable', 'The provider cannot be reached.', { cause: error })
 }
 
-/** Converts an error of a reader. Readers do not validate, so a wrong shape ends in a TypeError. */
+/**
+ * Converts an error of a reader. Readers do not validate, so a wrong shape ends in a TypeError. Rethrows a GatewayError,
+ * which a cassette throws.
+ */
 export function readFailure(error: unknown): ProviderFailure {
+  if (error instanceof GatewayError) throw error
   const message = "The provider's answer has an unexpected form."
   return error instanceof ProviderFailure
     ? error
@@ -50,9 +55,16 @@ export function countedFailure(error: unknown, usage: Usage | undefined): unknow
   return isNothing ? failure : afterSpending(failure, usage)
 }
 
+class Enough extends ProviderFailure {}
+
 /** The reason for aborting an answer whose rest is not needed. */
 export function enough(): ProviderFailure {
-  return new ProviderFailure('cancelled', 'The rest of the answer is not needed.')
+  return new Enough('cancelled', 'The rest of the answer is not needed.')
+}
+
+/** Whether an answer was aborted since its rest is not needed. */
+export function isEnough(error: unknown): boolean {
+  return error instanceof Enough
 }
 
 /** The reason for aborting an answer with too many bytes. */

@@ -2,7 +2,8 @@ import { Agent, Pool, type buildConnector, type Dispatcher } from 'undici'
 import { unpackers } from '../../bytes/unpackers.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { productHeaders } from '../../core/product.ts'
-import type { TraceHeaders } from '../../core/trace.ts'
+import type { RouteCassette } from '../../core/cassette.ts'
+import type { Turn } from '../../core/turn.ts'
 
 /** A body in one or several pieces, sent verbatim; it can be sent repeatedly. */
 export type UpstreamBody = string | readonly (string | Buffer)[]
@@ -16,6 +17,8 @@ export type UpstreamRequest = {
   headers: Record<string, string>
   body?: UpstreamBody
   limits: RequestLimits
+  /** Records the answer, or replays it. */
+  cassette?: RouteCassette
 }
 /** Time limits of an answer: of its headers, of a pause of its body, and of the body of an error. */
 export type RequestLimits = {
@@ -138,13 +141,14 @@ export function withKey(
   return { ...request, headers: { ...request.headers, [header]: key } }
 }
 
-/** The same request with trace context headers. */
-export function inTrace(
+/** The same request with the trace context headers and the cassette of the turn. */
+export function ofTurn(
   request: UpstreamRequest,
-  traceHeaders: TraceHeaders | undefined,
+  { traceHeaders, cassette }: Pick<Turn, 'traceHeaders' | 'cassette'>,
 ): UpstreamRequest {
-  if (traceHeaders === undefined) return request
-  return { ...request, headers: { ...request.headers, ...traceHeaders } }
+  if (traceHeaders === undefined && cassette === undefined) return request
+  const headers = { ...request.headers, ...traceHeaders }
+  return { ...request, headers, ...(cassette && { cassette }) }
 }
 
 /** The header `content-length`, which vendors require and undici does not add for several pieces. */

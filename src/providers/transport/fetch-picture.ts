@@ -1,11 +1,13 @@
 import { createBase64Encoder, encodedBytes } from '../../bytes/base64.ts'
 import type { MemoryHold } from '../../bytes/memory-budget.ts'
+import { GatewayError } from '../../core/error.ts'
 import { afterSpending, ProviderFailure } from '../../core/failure.ts'
 import type { Picture } from '../../core/image/image.ts'
 import { readMade } from '../../core/image/picture.ts'
 import { noUsage, type Usage } from '../../core/money/price.ts'
 import type { Turn } from '../../core/turn.ts'
 import type { Dispatch, RequestLimits } from './dispatch.ts'
+import type { ThroughCassette } from './cassette.ts'
 import type { FetchPicture } from './endpoint.ts'
 import { noMemory } from './answer-memory.ts'
 import { receive, wholeReader, type PieceReader } from './upstream.ts'
@@ -35,6 +37,7 @@ type Options = {
   fetchPublic: FetchPublic
   /** Sends without the key to the vendor's own origin, which may be private: the operator configured it. */
   dispatch: Dispatch
+  throughCassette: ThroughCassette
   baseUrl: string
   limits: RequestLimits & { answerBytesMax: number }
 }
@@ -44,17 +47,17 @@ const addressCharactersMax = 8192
 
 /** Downloads pictures without the vendor's key; a failed download is retried once. */
 export function createFetchPicture(options: Options): FetchPicture {
-  const { fetchPublic, dispatch, baseUrl, limits } = options
+  const { fetchPublic, dispatch, throughCassette, baseUrl, limits } = options
   const { origin } = new URL(baseUrl)
   const bytesMax = limits.answerBytesMax
-  const fetchOnce: FetchPicture = async (address, { signal, memory }) => {
+  const fetchOnce: FetchPicture = async (address, { signal, memory, cassette }) => {
     const url = address.length > addressCharactersMax ? null : URL.parse(address)
     if (url === null) throw malformed('The provider answered with an invalid picture URL.')
     if (url.origin === origin) {
       const path = url.pathname + url.search
       const request = { method: 'GET', path, atOrigin: true, headers: {}, limits } as const
       // Sends no trace headers: the URL may lead to any service on the vendor's origin.
-      return receive({ dispatch, request, bytesMax }, { signal, memory }, ({ status }) =>
+      return receive({ dispatch, request, bytesMax }, { signal, memory, cassette }, ({ status }) =>
         status === 200 ? pictureReader() : refusedReader(status),
       )
     }
@@ -62,9 +65,18 @@ export function createFetchPicture(options: Options): FetchPicture {
     if (url.protocol === 'http:' && url.port === '') url.protocol = 'https:'
     const reader = pictureReader()
     try {
+      if (cassette !== undefined) {
+        const { origin: otherOrigin, pathname, search } = url
+        const path = pathname + search
+        const request = { method: 'GET', path, otherOrigin, headers: {}, limits } as const
+        const dispatched = throughCassette(dispatchTo(fetchPublic, url.href, bytesMax))
+        const exchange = { dispatch: dispatched, request, bytesMax }
+        return await receive(exchange, { signal, memory, cassette }, pictureReader)
+      }
       await fetchPublic(url.href, { bytesMax, signal }, countedBy(memory, reader, signal))
     } catch (cause) {
-      if (cause instanceof ProviderFailure) throw cause
+      if (cause instanceof ProviderFailure && cause.kind !== 'unreachable') throw cause
+      if (cassette?.plays && cause instanceof GatewayError) throw cause
       if (signal.aborted && signal.reason instanceof ProviderFailure) throw signal.reason
       throw malformed("The provider's picture cannot be fetched.", cause)
     }
@@ -80,6 +92,21 @@ export function createFetchPicture(options: Options): FetchPicture {
       if (turn.signal.aborted || status < 500 || kind === 'no_memory') throw error
       return fetchOnce(address, turn)
     }
+  }
+}
+
+/** A download as a request, which a cassette can record. */
+function dispatchTo(fetchPublic: FetchPublic, address: string, bytesMax: number): Dispatch {
+  return (_request, receiver) => {
+    const ending = new AbortController()
+    const { signal } = ending
+    const ignore = () => undefined
+    receiver.start({ pause: ignore, resume: ignore, abort: (reason) => ending.abort(reason) })
+    receiver.head(200, {})
+    fetchPublic(address, { bytesMax, signal }, { push: receiver.data }).then(
+      receiver.end,
+      receiver.error,
+    )
   }
 }
 

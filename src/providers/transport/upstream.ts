@@ -6,7 +6,7 @@ import { connectionFailure, enough, readFailure, tooLarge } from './answer-failu
 import { passPieces, type Ending } from './coalescing.ts'
 import type { Endpoint } from './endpoint.ts'
 import {
-  inTrace,
+  ofTurn,
   linkSignal,
   type Dispatch,
   type UpstreamHead,
@@ -46,9 +46,10 @@ type Receiving = {
  */
 export function receive<T>(
   { dispatch, request, bytesMax, copies = 1 }: Receiving,
-  { signal, memory, traceHeaders }: Turn,
+  turn: Turn,
   readerFor: (head: UpstreamHead) => PieceReader<T>,
 ): Promise<T> {
+  const { signal, memory } = turn
   return new Promise((resolve, reject) => {
     let reader: PieceReader<T> | undefined
     let bytes = 0
@@ -79,7 +80,7 @@ export function receive<T>(
       settle()
       link.abort(enough())
     }
-    dispatch(inTrace(request, traceHeaders), {
+    dispatch(ofTurn(request, turn), {
       start: link.start,
       sent: () => (wasSent = true),
       head: (status, headers) => {
@@ -198,8 +199,9 @@ export type OpenAnswer = {
 export function open(
   { dispatch, coalescing }: Pick<Endpoint, 'dispatch' | 'coalescing'>,
   request: UpstreamRequest,
-  { signal, memory, traceHeaders }: Turn,
+  turn: Turn,
 ): Promise<OpenAnswer> {
+  const { signal, memory } = turn
   return new Promise((resolve, reject) => {
     const link = linkSignal(signal)
     const passage = passPieces(coalescing)
@@ -217,8 +219,7 @@ export function open(
         memory,
         endWithin: (timeoutMs) => {
           if (passage.isOver()) return
-          const reason = new ProviderFailure('cancelled', 'The stream was over.')
-          lastWait = setTimeout(() => link.abort(reason), timeoutMs)
+          lastWait = setTimeout(() => link.abort(enough()), timeoutMs)
         },
       })
     const finish = (how: Ending) => {
@@ -226,7 +227,7 @@ export function open(
       clearTimeout(lastWait)
       passage.finish(how)
     }
-    dispatch(inTrace(request, traceHeaders), {
+    dispatch(ofTurn(request, turn), {
       start: link.start,
       sent: () => (wasSent = true),
       head: (status, headers) => {

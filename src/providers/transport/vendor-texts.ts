@@ -108,6 +108,12 @@ export function createVendorTexts(keys: readonly string[], tokens?: TokensInUse)
   }
 }
 
+/** Removes the keys and tokens from a text of any length; placeholders and masked keys stay. */
+export function keyRemover(keys: readonly string[], tokens: TokensInUse): (text: string) => string {
+  const redaction = changingRedaction(keys, tokens, () => undefined)
+  return (text) => redaction().remove(text)
+}
+
 const noContent: ReadonlySet<string> = new Set()
 
 /** The filter for an upstream inside the process, which has no secrets. */
@@ -115,6 +121,8 @@ export const ownTexts: VendorTexts = createVendorTexts([])
 
 type KeyRedaction = {
   redact(text: string): string
+  /** Removes whole keys and their ends; no placeholders, which may be words. */
+  remove(text: string): string
   /** A fast check: false if the text contains no key, true if it may contain one. */
   mayHold(text: string): boolean
 }
@@ -134,7 +142,8 @@ const keyCharactersMin = 8
  */
 function redactionOf(keys: readonly string[]): KeyRedaction {
   const unique = [...new Set(keys)].filter((key) => key !== '')
-  if (unique.length === 0) return { redact: (text) => text, mayHold: () => false }
+  if (unique.length === 0)
+    return { redact: (text) => text, remove: (text) => text, mayHold: () => false }
   const long = unique.filter((key) => key.length >= keyCharactersMin)
   const written = [
     ...unique.map((key) => partsOf(key, literal)),
@@ -149,13 +158,14 @@ function redactionOf(keys: readonly string[]): KeyRedaction {
   const looks = quickLook(unique)
   const unmask = (found: string, head: string, tail: string) =>
     unique.some((key) => isMasked(key, edge(head), edge(tail))) ? removed : found
+  const remove = (text: string) => {
+    const clean = text.replace(plain, removed).replace(encoded, removed)
+    return escapes.test(clean) ? clean.replace(escaped, removed) : clean
+  }
   return {
     mayHold: looks,
-    redact: (text) => {
-      const clean = text.replace(plain, removed).replace(encoded, removed)
-      const spelt = escapes.test(clean) ? clean.replace(escaped, removed) : clean
-      return spelt.replace(masks, unmask)
-    },
+    redact: (text) => remove(text).replace(masks, unmask),
+    remove: long.length === unique.length ? remove : redactionOf(long).remove,
   }
 }
 

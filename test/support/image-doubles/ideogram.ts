@@ -2,7 +2,7 @@ import type { ReceivedRequest, ScriptedAnswer } from '../upstream.ts'
 import { isPicture, startImageDouble, unknownMembers, type ImageDouble } from './double.ts'
 import { readForm, type FormFile } from './form.ts'
 
-export const ideogramKey = 'test-key-of-ideogram-0123456789abcdef'
+export const ideogramKey = 'test-key-of-ideogram-0123456789'
 
 type Body = {
   prompt?: unknown

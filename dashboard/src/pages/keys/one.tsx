@@ -145,7 +145,10 @@ function Facts({ apiKey }: { apiKey: ApiKey }) {
         </>
       )}
       <dt>Mode</dt>
-      <dd>{apiKey.mode}</dd>
+      <dd>
+        {apiKey.mode}
+        {apiKey.cassette && `, with the cassette ${apiKey.cassette}`}
+      </dd>
       <dt>Scopes</dt>
       <dd>{apiKey.scopes.join(', ')}</dd>
       <dt>Models</dt>

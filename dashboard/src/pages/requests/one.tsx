@@ -100,6 +100,7 @@ const cacheWords: Record<Call['cache'], string> = {
   hit: 'hit',
   miss: 'miss',
   bypass: 'bypassed',
+  replay: 'replayed from a cassette',
 }
 
 function KeyOf({ call }: { call: Call }) {

@@ -33,6 +33,8 @@ export const actionTexts: Record<AuditEvent['action'], string> = {
   'webhook.update': 'changed the webhook',
   'webhook.delete': 'deleted the webhook',
   'webhook.rotate': 'rotated the secret of the webhook',
+  'cassette.import': 'imported the cassette',
+  'cassette.delete': 'deleted the cassette',
   'invitation.accept': 'accepted the invitation of',
 }
 

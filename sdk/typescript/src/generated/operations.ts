@@ -46,6 +46,8 @@ import type {
   CreateSessionResponses,
   CreateWebhookData,
   CreateWebhookResponses,
+  DeleteCassetteData,
+  DeleteCassetteResponses,
   DeleteCurrentSessionData,
   DeleteCurrentSessionResponses,
   DeleteImageJobData,
@@ -64,11 +66,15 @@ import type {
   DescribeInvitationResponses,
   EndConnectionData,
   EndConnectionResponses,
+  ExportCassetteData,
+  ExportCassetteResponses,
   ExportRequestsData,
   ExportRequestsResponses,
   ExportUsageData,
   ExportUsageResponses,
   ImageEvent,
+  ImportCassetteData,
+  ImportCassetteResponses,
   InviteMemberData,
   InviteMemberResponses,
   LeaveAccountData,
@@ -79,6 +85,8 @@ import type {
   ListAttemptsResponses,
   ListAuditEventsData,
   ListAuditEventsResponses,
+  ListCassettesData,
+  ListCassettesResponses,
   ListCatalogData,
   ListCatalogResponses,
   ListClientsData,
@@ -860,6 +868,39 @@ export const listWebhookDeliveries: Operation<ListWebhookDeliveriesData, ListWeb
  * delivery that is being attempted is returned unchanged.
  */
 export const redeliverWebhook: Operation<RedeliverWebhookData, RedeliverWebhookResponses> = operation('POST', '/api/webhooks/{id}/deliveries/{delivery_id}/redeliver')
+
+/**
+ * List cassettes
+ *
+ * The cassettes of the account, without their content. A call with a live key that has a
+ * `cassette` creates it.
+ */
+export const listCassettes: Operation<ListCassettesData, ListCassettesResponses> = operation('GET', '/api/cassettes')
+
+/**
+ * Export a cassette
+ *
+ * The content of a cassette as a file that a repository can hold: each request to a vendor in
+ * order, and its answer. It contains no key and no signed part of a URL, but what was sent to
+ * models and what they answered.
+ */
+export const exportCassette: Operation<ExportCassetteData, ExportCassetteResponses> = operation('GET', '/api/cassettes/{name}')
+
+/**
+ * Import a cassette
+ *
+ * Stores an exported file under this name, in place of a cassette that has it. A cassette has
+ * at most 1000 interactions and 64 MiB, and an account at most 100 cassettes. Keys that replay
+ * it start at its beginning.
+ */
+export const importCassette: Operation<ImportCassetteData, ImportCassetteResponses> = operation('PUT', '/api/cassettes/{name}')
+
+/**
+ * Delete a cassette
+ *
+ * Keys that replay it are refused from now on; a call with a key that records starts it anew.
+ */
+export const deleteCassette: Operation<DeleteCassetteData, DeleteCassetteResponses> = operation('DELETE', '/api/cassettes/{name}')
 
 /**
  * Sign up

@@ -299,10 +299,10 @@ export type Mode = 'live' | 'test';
 
 /**
  * `hit`: the response came from the cache and is free. `miss`: the cache had none. `bypass`:
- * the cache was not asked.
+ * the cache was not asked. `replay`: a cassette answered in place of the vendors.
  *
  */
-export type CacheOutcome = 'hit' | 'miss' | 'bypass';
+export type CacheOutcome = 'hit' | 'miss' | 'bypass' | 'replay';
 
 /**
  * `exact`: calculated from the units that the vendor counted and the price in the catalog.
@@ -328,7 +328,7 @@ export type IdempotencyKey = string;
  * The reason of an error, for programs to branch on. The message explains it to people.
  *
  */
-export type ErrorCode = 'invalid_json' | 'invalid_value' | 'missing_required_parameter' | 'unknown_parameter' | 'unsupported_parameter' | 'unsupported_value' | 'context_length_exceeded' | 'model_capability_mismatch' | 'content_policy_violation' | 'image_fetch_failed' | 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'invalid_token' | 'model_not_allowed' | 'ip_not_allowed' | 'model_not_found' | 'not_found' | 'method_not_allowed' | 'key_not_active' | 'timeout' | 'model_deactivated' | 'request_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'internal_error' | 'provider_error' | 'all_providers_failed' | 'overloaded' | 'no_provider_configured' | 'insufficient_scope' | 'invalid_credentials' | 'invalid_session' | 'csrf_failed' | 'sign_up_closed' | 'email_taken' | 'already_member' | 'last_owner' | 'too_many_invitations' | 'insufficient_quota' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'cancelled';
+export type ErrorCode = 'invalid_json' | 'invalid_value' | 'missing_required_parameter' | 'unknown_parameter' | 'unsupported_parameter' | 'unsupported_value' | 'context_length_exceeded' | 'model_capability_mismatch' | 'content_policy_violation' | 'cassette_mismatch' | 'image_fetch_failed' | 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'invalid_token' | 'model_not_allowed' | 'ip_not_allowed' | 'model_not_found' | 'not_found' | 'method_not_allowed' | 'key_not_active' | 'timeout' | 'model_deactivated' | 'request_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'internal_error' | 'provider_error' | 'all_providers_failed' | 'overloaded' | 'no_provider_configured' | 'insufficient_scope' | 'invalid_credentials' | 'invalid_session' | 'csrf_failed' | 'sign_up_closed' | 'email_taken' | 'already_member' | 'last_owner' | 'too_many_invitations' | 'insufficient_quota' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'cancelled';
 
 /**
  * What is wrong with a request, or what failed.
@@ -689,7 +689,7 @@ export type AccountChange = {
 /**
  * The action, as `<object>.<verb>`.
  */
-export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'settings.update' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.delete' | 'person.sign_up' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.rotate';
+export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'settings.update' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.delete' | 'person.sign_up' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.rotate' | 'cassette.import' | 'cassette.delete';
 
 /**
  * The values that the action changed, without secrets; null if it changed none.
@@ -884,6 +884,12 @@ export type ApiKey = {
     name: string;
     mode: Mode;
     /**
+     * The cassette that calls of a live key are recorded in, and that a test key replays; null
+     * for a key without one.
+     *
+     */
+    cassette?: string | null;
+    /**
      * Beginning and end of the secret, to recognize it; for a connection, the beginning of its
      * tokens.
      *
@@ -950,6 +956,12 @@ export type CreatedApiKey = {
      */
     name: string;
     mode: Mode;
+    /**
+     * The cassette that calls of a live key are recorded in, and that a test key replays; null
+     * for a key without one.
+     *
+     */
+    cassette?: string | null;
     /**
      * Beginning and end of the secret, to recognize it; for a connection, the beginning of its
      * tokens.
@@ -1068,6 +1080,14 @@ export type NewApiKey = {
     kind?: GivenKeyKind;
     name: DisplayName;
     mode: Mode;
+    /**
+     * With mode `live`, the key calls vendors as any live key, and their answers are recorded in
+     * this cassette of the account. With mode `test`, they are replayed from it in place of the
+     * sandbox, free of charge, and a request that was not recorded is refused with
+     * `cassette_mismatch`. The responses of such keys are not cached.
+     *
+     */
+    cassette?: CassetteName;
     /**
      * What the key may do. The default is `inference`, which is the only scope of a client.
      *
@@ -1319,6 +1339,165 @@ export type RefusedAttemptList = {
      * The `cursor` of the next page; null on the last page.
      */
     next_cursor: string | null;
+};
+
+/**
+ * The name of a cassette in its account.
+ */
+export type CassetteName = string;
+
+export type CassetteObject = 'cassette';
+
+/**
+ * A cassette, without its content.
+ */
+export type Cassette = {
+    object: CassetteObject;
+    account_id: AccountId;
+    name: CassetteName;
+    /**
+     * The number of recorded requests to vendors.
+     */
+    interactions: number;
+    /**
+     * The size of the content as JSON.
+     */
+    bytes: number;
+    /**
+     * False if an answer did not fit into the cassette. Calls are not recorded in it any more.
+     *
+     */
+    is_complete: boolean;
+    created_at: Time;
+    updated_at: Time;
+    expires_at: Time;
+};
+
+/**
+ * A page of cassettes.
+ */
+export type CassetteList = {
+    object: ListObject;
+    /**
+     * The cassettes of the page, newest first unless `order` is `asc`.
+     */
+    data: Array<Cassette>;
+    /**
+     * Whether more items follow those of `data`.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type CassetteFileObject = 'cassette_file';
+
+/**
+ * The content of a cassette.
+ */
+export type CassetteFile = {
+    object: CassetteFileObject;
+    /**
+     * The version of the form of the file.
+     */
+    version: number;
+    /**
+     * The requests to vendors, in order.
+     */
+    interactions: Array<CassetteInteraction>;
+};
+
+/**
+ * A request to a vendor and its answer.
+ */
+export type CassetteInteraction = {
+    /**
+     * The provider of the route.
+     */
+    provider: string;
+    /**
+     * The model of the route, as the provider names it.
+     */
+    model: string;
+    request: CassetteRequest;
+    response: CassetteResponse;
+};
+
+/**
+ * The method of the request.
+ */
+export type CassetteMethod = 'GET' | 'POST' | 'PUT';
+
+/**
+ * A request that equals the request of a call in all members is answered with the response.
+ * Headers are neither recorded nor compared.
+ *
+ */
+export type CassetteRequest = {
+    method: CassetteMethod;
+    /**
+     * The path below the base address of the provider, or a URL of another host.
+     */
+    path: string;
+    /**
+     * The JSON body; a form has its fields in `form`. Pictures and other long base64 are
+     * replaced by their SHA-256.
+     *
+     */
+    body?: {
+        [key: string]: unknown;
+    };
+};
+
+/**
+ * How the connection to the vendor failed.
+ */
+export type CassetteFailure = {
+    /**
+     * The code of the error, as of Node.js or its HTTP client.
+     */
+    code: string;
+    /**
+     * Whether the request had been sent completely.
+     */
+    was_sent: boolean;
+};
+
+/**
+ * The answer. At most one of `json`, `events`, `text` and `base64` has its body.
+ */
+export type CassetteResponse = {
+    /**
+     * The HTTP status; absent if the vendor did not answer.
+     */
+    status?: number;
+    /**
+     * Headers that the gateway reads.
+     */
+    headers?: {
+        [key: string]: string;
+    };
+    /**
+     * A JSON object.
+     */
+    json?: {
+        [key: string]: unknown;
+    };
+    /**
+     * The events of a stream, each without the empty line that ends it.
+     */
+    events?: Array<string>;
+    /**
+     * Another text.
+     */
+    text?: string;
+    /**
+     * Bytes that are no text.
+     */
+    base64?: string;
+    failure?: CassetteFailure;
 };
 
 /**
@@ -9341,6 +9520,11 @@ export type MemberPath = PersonId;
 export type WebhookPath = WebhookId;
 
 /**
+ * The name of the cassette.
+ */
+export type CassettePath = CassetteName;
+
+/**
  * The id of the event, which is its `webhook-id`.
  */
 export type WebhookDeliveryPath = WebhookEventId;
@@ -11960,6 +12144,141 @@ export type RedeliverWebhookResponses = {
 };
 
 export type RedeliverWebhookResponse = RedeliverWebhookResponses[keyof RedeliverWebhookResponses];
+
+export type ListCassettesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+        /**
+         * Maximum number of items to return.
+         */
+        limit?: number;
+        /**
+         * The `next_cursor` of the previous page. Send the same filters as for that page.
+         */
+        cursor?: string;
+        /**
+         * `desc` returns the newest first.
+         */
+        order?: 'asc' | 'desc';
+    };
+    url: '/api/cassettes';
+};
+
+export type ListCassettesResponses = {
+    /**
+     * A page of cassettes.
+     */
+    200: CassetteList;
+};
+
+export type ListCassettesResponse = ListCassettesResponses[keyof ListCassettesResponses];
+
+export type DeleteCassetteData = {
+    body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
+    path: {
+        /**
+         * The name of the cassette.
+         */
+        name: CassetteName;
+    };
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+    };
+    url: '/api/cassettes/{name}';
+};
+
+export type DeleteCassetteResponses = {
+    /**
+     * The cassette is deleted.
+     */
+    204: void;
+};
+
+export type DeleteCassetteResponse = DeleteCassetteResponses[keyof DeleteCassetteResponses];
+
+export type ExportCassetteData = {
+    body?: never;
+    path: {
+        /**
+         * The name of the cassette.
+         */
+        name: CassetteName;
+    };
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+    };
+    url: '/api/cassettes/{name}';
+};
+
+export type ExportCassetteResponses = {
+    /**
+     * The file.
+     */
+    200: CassetteFile;
+};
+
+export type ExportCassetteResponse = ExportCassetteResponses[keyof ExportCassetteResponses];
+
+export type ImportCassetteData = {
+    body: CassetteFile;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
+    path: {
+        /**
+         * The name of the cassette.
+         */
+        name: CassetteName;
+    };
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+    };
+    url: '/api/cassettes/{name}';
+};
+
+export type ImportCassetteResponses = {
+    /**
+     * The cassette.
+     */
+    200: Cassette;
+};
+
+export type ImportCassetteResponse = ImportCassetteResponses[keyof ImportCassetteResponses];
 
 export type SignUpData = {
     body: SignUpRequest;

@@ -1,7 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Receiver } from '../transport/dispatch.ts'
-
-type Wording = { code?: string; param?: string; retryAfterSeconds?: number | undefined }
+import type { Receiver } from './dispatch.ts'
 
 export type Line = ReturnType<typeof openLine>
 
@@ -57,22 +55,13 @@ export function openLine(receiver: Receiver) {
       end()
     },
     json,
-    /** Sends one event unless reading is paused, then yields to the event loop. */
-    send: async (text: string) => {
+    /** Sends a piece, unless reading is paused, then yields to the event loop. */
+    send: async (content: string | Buffer) => {
       if (paused && !over) await new Promise<void>((resolve) => (resumed = resolve))
-      data(Buffer.from(text))
+      data(Buffer.from(content))
       await new Promise((resolve) => setImmediate(resolve))
     },
     wait: (delayMs: number) =>
       setTimeout(delayMs, undefined, { signal: stopped.signal }).catch(() => undefined),
   }
-}
-
-/** Sends an error answer in OpenAI's format. */
-export function refuse(line: Line, status: number, message: string, wording: Wording = {}): void {
-  const { code = null, param = null, retryAfterSeconds = status === 429 ? 1 : undefined } = wording
-  const seconds = String(retryAfterSeconds)
-  const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': seconds }
-  const error = { message, type: 'sandbox_error', param, code }
-  line.json({ error }, false, status, headers)
 }
