@@ -70,7 +70,11 @@ export interface components {
                 /** @description For example image/png. */
                 mimeType?: string;
             })[];
-            /** @description auto, or pixels as WIDTHxHEIGHT, for example 1024x1024. */
+            /**
+             * @description auto, or pixels as WIDTHxHEIGHT, for example 1024x1024.
+             * @example 1024x1024
+             * @example auto
+             */
             size?: string;
             /**
              * @description Ratio of width to height. Use it instead of size.

@@ -243,7 +243,7 @@ export const tools = [
         },
         "size": {
           "type": "string",
-          "description": "auto, or pixels as WIDTHxHEIGHT, for example 1024x1024. Default without images and aspect_ratio: 1024x1024."
+          "description": "auto, or pixels as WIDTHxHEIGHT, for example 1024x1024. Such as 1024x1024, auto. Default without images and aspect_ratio: 1024x1024."
         },
         "aspect_ratio": {
           "type": "string",

@@ -2343,7 +2343,10 @@ export interface components {
          * @enum {string}
          */
         ErrorType: "invalid_request_error" | "authentication_error" | "billing_error" | "permission_error" | "timeout_error" | "rate_limit_error" | "api_error" | "upstream_error" | "overloaded_error";
-        /** @description Visible ASCII characters. */
+        /**
+         * @description Visible ASCII characters.
+         * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+         */
         IdempotencyKey: string;
         /**
          * @description The reason of an error, for programs to branch on. The message explains it to people.
@@ -2502,7 +2505,10 @@ export interface components {
         };
         /** @description The budget to set; null removes the budget, and the member left out keeps it. */
         NewNullableBudget: components["schemas"]["NewBudget"] | null;
-        /** @description One line of text for people, without control characters. */
+        /**
+         * @description One line of text for people, without control characters.
+         * @example Checkout service
+         */
         DisplayName: string;
         /** @enum {string} */
         AccountObject: "account";
@@ -2566,7 +2572,10 @@ export interface components {
          *     then read as long as the job is stored. False for a new account.
          */
         KeepsPrompts: boolean;
-        /** @description The members to change; those left out stay as they are. */
+        /**
+         * @description The members to change; those left out stay as they are. Only operators may send `limits` and
+         *     `budget`.
+         */
         AccountChange: {
             name?: components["schemas"]["DisplayName"];
             keeps_prompts?: components["schemas"]["KeepsPrompts"];
@@ -2815,7 +2824,10 @@ export interface components {
         GivenModels: string[] | null;
         /** @description The only addresses and networks (CIDR) that the key may be used from; null allows all. */
         GivenAddresses: string[] | null;
-        /** @description An existing time in the future, such as 2027-11-22T12:00:00Z; null for never. */
+        /**
+         * @description An existing time in the future, such as 2027-11-22T12:00:00Z; null for never.
+         * @example 2027-11-22T12:00:00Z
+         */
         EndTime: string | null;
         /** @description The key to create. Members left out set no restriction beyond those of the account. */
         NewApiKey: {
@@ -2838,7 +2850,10 @@ export interface components {
             budget?: components["schemas"]["NewNullableBudget"];
             expires_at?: components["schemas"]["EndTime"];
         };
-        /** @description The members to change; those left out stay as they are. */
+        /**
+         * @description The members to change; those left out stay as they are. A connection that is bound to a key
+         *     takes only `name`, and the key of a session neither `scopes` nor `expires_at`.
+         */
         ApiKeyChange: {
             name?: components["schemas"]["DisplayName"];
             scopes?: components["schemas"]["GivenScopes"];
@@ -3248,9 +3263,15 @@ export interface components {
          * @enum {string}
          */
         Role: "owner" | "admin" | "member";
-        /** @description An e-mail address, such as ada@example.com. */
+        /**
+         * @description An e-mail address, such as ada@example.com.
+         * @example ada@example.com
+         */
         Email: string;
-        /** @description A name in one line. */
+        /**
+         * @description A name in one line.
+         * @example Ada Lovelace
+         */
         PersonName: string;
         /**
          * Format: password
@@ -3522,7 +3543,10 @@ export interface components {
             role: components["schemas"]["Role"];
             expires_at: components["schemas"]["Time"];
         };
-        /** @description The token, and for a person without a session `password`, and a new person also `name`. */
+        /**
+         * @description The token. With a session it must be alone; without one `password` is needed, and for a new
+         *     person also `name`.
+         */
         AcceptInvitationRequest: {
             token: components["schemas"]["OneTimeToken"];
             name?: components["schemas"]["PersonName"];
@@ -4126,7 +4150,7 @@ export interface components {
         NullableLastFailure: components["schemas"]["LastFailure"] | null;
         /** @description YAML; empty for no stored settings. */
         StoredSettingsText: string;
-        /** @description The settings to store. */
+        /** @description The settings to store. The gateway must be able to run with them. */
         NewStoredSettings: {
             content: components["schemas"]["StoredSettingsText"];
         };
@@ -4145,19 +4169,25 @@ export interface components {
             /** @description The person or API key that stored them; null if nobody did. */
             updated_by: string | null;
         };
-        /** @description The id of a provider, such as `openai`, or of an endpoint of gateway.yaml. */
+        /**
+         * @description The id of a provider, such as `openai`, or of an endpoint of gateway.yaml.
+         * @example openai
+         */
         ProviderId: string;
         /** @description The id of a stored key of a provider. It is not the secret. */
         ProviderKeyId: string;
         /** @description An API key of a provider. */
         ProviderSecret: string;
-        /** @description The key to store, encrypted. */
+        /** @description The key to store, encrypted. A provider can have 20 stored keys, each only once. */
         NewProviderKey: {
             key: components["schemas"]["ProviderSecret"];
             /** @description A stored key that the new key replaces. */
             replaces?: components["schemas"]["ProviderKeyId"];
         };
-        /** @description The key to try: a new one in `key`, or a stored one in `id`. */
+        /**
+         * @description The key to try: a new one in `key`, a stored one in `id`, or without both the first key in
+         *     use.
+         */
         ProviderKeyTrial: {
             key?: components["schemas"]["ProviderSecret"];
             id?: components["schemas"]["ProviderKeyId"];
@@ -4355,7 +4385,11 @@ export interface components {
         ChatImageCount: number;
         /** @description Quality of a JPEG or WebP, from 0 to 100. */
         ImageCompression: number;
-        /** @description `auto`, or pixels as WIDTHxHEIGHT, for example `1024x1024`. */
+        /**
+         * @description `auto`, or pixels as WIDTHxHEIGHT, for example `1024x1024`.
+         * @example 1024x1024
+         * @example auto
+         */
         ImageSize: string;
         /**
          * @description `1K` (1024x1024), `2K` (2048x2048) or `4K` (4096x4096).
@@ -4370,7 +4404,10 @@ export interface components {
          * @example 5:4
          */
         ImageAspectRatio: string;
-        /** @description Pixels as WIDTHxHEIGHT, for example `1024x1024`. */
+        /**
+         * @description Pixels as WIDTHxHEIGHT, for example `1024x1024`.
+         * @example 1024x1024
+         */
         ImagePixels: string;
         /**
          * @description A class, `1K` or `2K`, beside an aspect ratio; or pixels as WIDTHxHEIGHT.
@@ -4388,7 +4425,10 @@ export interface components {
          *     refused.
          */
         CreateImageRequest: {
-            /** @description A text description of the image. */
+            /**
+             * @description A text description of the image. Models whose `image.refuses_long_prompts` is true limit
+             *     its length.
+             */
             prompt: string;
             /**
              * @description The image model to use.
@@ -4469,7 +4509,10 @@ export interface components {
              *     ]
              */
             images: components["schemas"]["ImageReference"][];
-            /** @description A text description of the edit. */
+            /**
+             * @description A text description of the edit. Models whose `image.refuses_long_prompts` is true limit
+             *     its length.
+             */
             prompt: string;
             /**
              * @description A model that edits images.
@@ -4517,7 +4560,8 @@ export interface components {
         FallbackModelFields: components["schemas"]["ModelName"] | components["schemas"]["FallbackModels"];
         /**
          * @description The edit request as a form with files, as the official OpenAI clients send it. `image` or
-         *     `image[]` is required; `image[0]`, `image[1]`, … are read too.
+         *     `image[]` is required; `image[0]`, `image[1]`, … are read too. A form has at most 64 parts,
+         *     with texts of up to 1 MiB.
          */
         CreateImageEditForm: {
             image?: components["schemas"]["ImageFiles"];
@@ -5032,7 +5076,7 @@ export interface components {
             type: "file";
             /** @description The document, as data or by its id at OpenAI. */
             file: {
-                /** @description A base64 data URL, such as `data:application/pdf;base64,…`. */
+                /** @description A base64 data URL, such as `data:application/pdf;base64,…`. An address is refused. */
                 file_data?: string;
                 /** @description The id of a file uploaded to OpenAI. Works only with OpenAI. */
                 file_id?: string;
@@ -5191,7 +5235,10 @@ export interface components {
          *     }
          */
         ChatMessage: components["schemas"]["InstructionMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["ToolMessage"] | components["schemas"]["FunctionMessage"];
-        /** @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces. */
+        /**
+         * @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces.
+         * @example get_weather
+         */
         FunctionName: string;
         /** @description A function that the model may call. */
         FunctionDefinition: {
@@ -5286,7 +5333,8 @@ export interface components {
         ToolChoiceObject: components["schemas"]["FunctionToolChoice"] | components["schemas"]["CustomToolChoice"] | components["schemas"]["AllowedToolChoice"];
         /**
          * @description `none` forbids calls, `auto`, the default with tools, lets the model decide, `required`
-         *     makes it call a tool; an object names the tools.
+         *     makes it call a tool; an object names the tools. A tool that is not in `tools` is refused,
+         *     and so is `required` without tools.
          */
         ToolChoice: ("none" | "auto" | "required") | components["schemas"]["ToolChoiceObject"];
         /** @description Makes the model call this function. */
@@ -5322,7 +5370,7 @@ export interface components {
                 name: string;
                 /** @description What the format is for, for the model. */
                 description?: string;
-                /** @description The JSON Schema of the answer. */
+                /** @description The JSON Schema of the answer. One that is not valid is refused. */
                 schema?: {
                     [key: string]: unknown;
                 };
@@ -5371,7 +5419,8 @@ export interface components {
             model: components["schemas"]["ModelName"];
             models?: components["schemas"]["FallbackModels"];
             /**
-             * @description The conversation so far, oldest first. With an image model its texts are the prompt.
+             * @description The conversation so far, oldest first; one message must have content. With an image
+             *     model its texts are the prompt, and the user must have written one.
              * @example [
              *       {
              *         "role": "user",
@@ -6442,7 +6491,7 @@ export interface components {
              *     default of the vendor.
              */
             top_p?: number | null;
-            /** @description Tools that the model may call. */
+            /** @description Tools that the model may call, with one `image_generation` and one web search at most. */
             tools?: components["schemas"]["ResponseTool"][];
             tool_choice?: components["schemas"]["ResponseToolChoice"];
             /** @description Whether the model may call several tools at once; null for the default. */
@@ -6480,8 +6529,9 @@ export interface components {
             /** @description Options of the stream; null for none. */
             stream_options?: components["schemas"]["ResponseStreamOptions"] | null;
             /**
-             * @description A stored response, whose input and output come before `input`. Its instructions and tools do not
-             *     apply; its tokens are charged as input.
+             * @description A stored response that has completed or is incomplete, whose input and output come
+             *     before `input`. Its instructions and tools do not apply; its tokens are charged as
+             *     input.
              */
             previous_response_id?: string | null;
             /**
@@ -7038,7 +7088,7 @@ export interface components {
              * @enum {string}
              */
             status?: "in_progress" | "generating" | "completed" | "failed";
-            /** @description The image as base64; empty if it could not be made. */
+            /** @description The image as base64, a PNG, JPEG, WebP or GIF; empty if it could not be made. */
             result?: string | null;
             /** @description The prompt as the image model used it. */
             revised_prompt?: string | null;
@@ -7437,7 +7487,7 @@ export interface components {
             name: string;
             /** @description What the format is for, for the model; null for nothing. */
             description?: string | null;
-            /** @description The JSON Schema of the answer. */
+            /** @description The JSON Schema of the answer. One that is not valid is refused. */
             schema: {
                 [key: string]: unknown;
             };

@@ -677,7 +677,9 @@ export type NewAccount = {
 export type KeepsPrompts = boolean;
 
 /**
- * The members to change; those left out stay as they are.
+ * The members to change; those left out stay as they are. Only operators may send `limits` and
+ * `budget`.
+ *
  */
 export type AccountChange = {
     name?: DisplayName;
@@ -1101,7 +1103,9 @@ export type NewApiKey = {
 };
 
 /**
- * The members to change; those left out stay as they are.
+ * The members to change; those left out stay as they are. A connection that is bound to a key
+ * takes only `name`, and the key of a session neither `scopes` nor `expires_at`.
+ *
  */
 export type ApiKeyChange = {
     name?: DisplayName;
@@ -2199,7 +2203,8 @@ export type InvitationOffer = {
 };
 
 /**
- * The token, and for a person without a session `password`, and a new person also `name`.
+ * The token. With a session it must be alone; without one `password` is needed, and for a new
+ * person also `name`.
  *
  */
 export type AcceptInvitationRequest = {
@@ -3207,7 +3212,7 @@ export type NullableLastFailure = LastFailure | null;
 export type StoredSettingsText = string;
 
 /**
- * The settings to store.
+ * The settings to store. The gateway must be able to run with them.
  */
 export type NewStoredSettings = {
     content: StoredSettingsText;
@@ -3250,7 +3255,7 @@ export type ProviderKeyId = string;
 export type ProviderSecret = string;
 
 /**
- * The key to store, encrypted.
+ * The key to store, encrypted. A provider can have 20 stored keys, each only once.
  */
 export type NewProviderKey = {
     key: ProviderSecret;
@@ -3261,7 +3266,9 @@ export type NewProviderKey = {
 };
 
 /**
- * The key to try: a new one in `key`, or a stored one in `id`.
+ * The key to try: a new one in `key`, a stored one in `id`, or without both the first key in
+ * use.
+ *
  */
 export type ProviderKeyTrial = {
     key?: ProviderSecret;
@@ -3584,7 +3591,9 @@ export type ImageSeed = number;
  */
 export type CreateImageRequest = {
     /**
-     * A text description of the image.
+     * A text description of the image. Models whose `image.refuses_long_prompts` is true limit
+     * its length.
+     *
      */
     prompt: string;
     /**
@@ -3678,7 +3687,9 @@ export type CreateImageEditRequest = {
      */
     images: Array<ImageReference>;
     /**
-     * A text description of the edit.
+     * A text description of the edit. Models whose `image.refuses_long_prompts` is true limit
+     * its length.
+     *
      */
     prompt: string;
     /**
@@ -3747,7 +3758,8 @@ export type FallbackModelFields = ModelName | FallbackModels;
 
 /**
  * The edit request as a form with files, as the official OpenAI clients send it. `image` or
- * `image[]` is required; `image[0]`, `image[1]`, … are read too.
+ * `image[]` is required; `image[0]`, `image[1]`, … are read too. A form has at most 64 parts,
+ * with texts of up to 1 MiB.
  *
  */
 export type CreateImageEditForm = {
@@ -4568,7 +4580,8 @@ export type FilePart = {
      */
     file: {
         /**
-         * A base64 data URL, such as `data:application/pdf;base64,…`.
+         * A base64 data URL, such as `data:application/pdf;base64,…`. An address is refused.
+         *
          */
         file_data?: string;
         /**
@@ -4923,7 +4936,8 @@ export type ToolChoiceObject = ({
 
 /**
  * `none` forbids calls, `auto`, the default with tools, lets the model decide, `required`
- * makes it call a tool; an object names the tools.
+ * makes it call a tool; an object names the tools. A tool that is not in `tools` is refused,
+ * and so is `required` without tools.
  *
  */
 export type ToolChoice = 'none' | 'auto' | 'required' | ToolChoiceObject;
@@ -4967,7 +4981,7 @@ export type JsonSchemaFormat = {
          */
         description?: string;
         /**
-         * The JSON Schema of the answer.
+         * The JSON Schema of the answer. One that is not valid is refused.
          */
         schema?: {
             [key: string]: unknown;
@@ -5027,7 +5041,8 @@ export type CreateChatCompletionRequest = {
     model: ModelName;
     models?: FallbackModels;
     /**
-     * The conversation so far, oldest first. With an image model its texts are the prompt.
+     * The conversation so far, oldest first; one message must have content. With an image
+     * model its texts are the prompt, and the user must have written one.
      *
      */
     messages: Array<ChatMessage>;
@@ -6614,7 +6629,8 @@ export type CreateResponseRequest = {
      */
     top_p?: number | null;
     /**
-     * Tools that the model may call.
+     * Tools that the model may call, with one `image_generation` and one web search at most.
+     *
      */
     tools?: Array<ResponseTool>;
     tool_choice?: ResponseToolChoice;
@@ -6662,8 +6678,9 @@ export type CreateResponseRequest = {
      */
     stream_options?: ResponseStreamOptions | null;
     /**
-     * A stored response, whose input and output come before `input`. Its instructions and tools do not
-     * apply; its tokens are charged as input.
+     * A stored response that has completed or is incomplete, whose input and output come
+     * before `input`. Its instructions and tools do not apply; its tokens are charged as
+     * input.
      *
      */
     previous_response_id?: string | null;
@@ -7455,7 +7472,7 @@ export type ResponseImageCall = {
      */
     status?: 'in_progress' | 'generating' | 'completed' | 'failed';
     /**
-     * The image as base64; empty if it could not be made.
+     * The image as base64, a PNG, JPEG, WebP or GIF; empty if it could not be made.
      */
     result?: string | null;
     /**
@@ -7980,7 +7997,7 @@ export type ResponseJsonSchemaFormat = {
      */
     description?: string | null;
     /**
-     * The JSON Schema of the answer.
+     * The JSON Schema of the answer. One that is not valid is refused.
      */
     schema: {
         [key: string]: unknown;
