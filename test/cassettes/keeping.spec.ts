@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import type { components } from '../../generated/types.ts'
 import {
@@ -12,6 +12,7 @@ import {
   startCassettes,
   type Cassettes,
 } from '../support/cassettes.ts'
+import { databaseOf, forEachStore } from '../support/each-store.ts'
 import { runCommand } from '../support/command-line.ts'
 import { expectError } from '../support/expect-error.ts'
 import { makeFolder } from '../support/folder.ts'
@@ -22,7 +23,7 @@ import type { Upstream } from '../support/upstream.ts'
 
 const name = 'checkout'
 
-describe('cassettes', () => {
+forEachStore('cassettes', () => {
   let house: Cassettes
   let recorder: TestGateway
   let player: TestGateway
@@ -129,11 +130,15 @@ describe('cassettes', () => {
     expect(made.cassette).to.equal('ci')
     const { path: folder, remove } = makeFolder()
     const file = join(folder, 'ci.json')
-    const from = { DATA_DIR: recorder.dataDir, ENCRYPTION_KEY: encryptionKey }
-    const printed = await runCommand(['cassettes', 'export', name], from)
+    const at = async ({ dataDir }: TestGateway) => ({
+      DATA_DIR: dataDir,
+      DATABASE_URL: await databaseOf(dirname(dataDir)),
+      ENCRYPTION_KEY: encryptionKey,
+    })
+    const to = await at(player)
+    const printed = await runCommand(['cassettes', 'export', name], await at(recorder))
     expect(printed.code, printed.stderr).to.equal(0)
     writeFileSync(file, printed.stdout)
-    const to = { ...from, DATA_DIR: player.dataDir }
     const stored = await runCommand(['cassettes', 'import', 'ci', file], to)
     expect(stored).to.deep.equal({
       code: 0,
