@@ -2402,15 +2402,23 @@ export interface components {
             mode?: components["schemas"]["Mode"];
             /** @description Number of images that were charged. */
             images?: number;
+            /** @description The price of an image. */
             usd_per_image?: components["schemas"]["Usd"];
+            /** @description The price of a million input tokens. */
             usd_per_million_input_tokens?: components["schemas"]["Usd"];
+            /** @description The price of a million tokens that the provider read from its prompt cache. */
             usd_per_million_cached_input_tokens?: components["schemas"]["Usd"];
+            /** @description The price of a million tokens of sound in the input. */
             usd_per_million_audio_tokens?: components["schemas"]["Usd"];
+            /** @description The price of a million output tokens. */
             usd_per_million_output_tokens?: components["schemas"]["Usd"];
+            /** @description The price of a million tokens of images that were made. */
             usd_per_million_image_tokens?: components["schemas"]["Usd"];
+            /** @description The price of a million tokens of sound in the output. */
             usd_per_million_audio_output_tokens?: components["schemas"]["Usd"];
             /** @description Number of web searches that were charged. */
             web_searches?: number;
+            /** @description The price of a search of the web. */
             usd_per_web_search?: components["schemas"]["Usd"];
             /** @description The vendor's service tier, if the tier has its own price. */
             service_tier?: string;
@@ -2473,10 +2481,14 @@ export interface components {
         BudgetState: {
             /** @description The id of the account or key that the budget belongs to. */
             owner_id: string;
+            /** @description The most that may be spent in the period. */
             amount: components["schemas"]["Money"];
             period: components["schemas"]["BudgetPeriod"];
+            /** @description What the calls of the period have cost. */
             spent: components["schemas"]["Money"];
+            /** @description The maximum cost of the calls that are running. */
             reserved: components["schemas"]["Money"];
+            /** @description What further calls may cost: `amount` without `spent` and `reserved`, at least 0. */
             left: components["schemas"]["Money"];
             /**
              * Format: date-time
@@ -2518,6 +2530,7 @@ export interface components {
             object: components["schemas"]["AccountObject"];
             /** @description The name of the account, for people. */
             name: string;
+            /** @description When the account was created. */
             created_at: components["schemas"]["Time"];
             /**
              * @description Whether this is the first account, whose administrators, owners and keys operate the
@@ -2540,11 +2553,13 @@ export interface components {
          *     month.
          */
         AccountActivity: {
+            /** @description The start of the UTC month. */
             since: components["schemas"]["Time"];
             /** @description Calls that reached a provider or were answered from the cache. */
             calls: number;
             /** @description Those of the calls that failed. */
             failed_calls: number;
+            /** @description The cost of the calls since then. */
             spent: components["schemas"]["MoneySum"];
             /** @description People who belong to the account. */
             members: number;
@@ -2598,7 +2613,9 @@ export interface components {
             /** @description Identifies the event in the log of the gateway. */
             id: string;
             object: components["schemas"]["AuditEventObject"];
+            /** @description When the action happened. */
             at: components["schemas"]["Time"];
+            /** @description The account that the action concerns. */
             account_id: components["schemas"]["AccountId"];
             action: components["schemas"]["AuditAction"];
             /**
@@ -2614,7 +2631,9 @@ export interface components {
             target: string;
             /** @description Current name of the key, person or account; null if it has no name. */
             target_name: string | null;
+            /** @description The values before the action; null if there are none. */
             before: components["schemas"]["AuditValues"];
+            /** @description The values after the action; null if there are none. */
             after: components["schemas"]["AuditValues"];
         };
         /** @enum {string} */
@@ -2732,6 +2751,7 @@ export interface components {
             allowed_addresses: string[] | null;
             limits: components["schemas"]["Limits"];
             budget: components["schemas"]["NullableBudgetState"];
+            /** @description When the key was created. */
             created_at: components["schemas"]["Time"];
             /** @description When the key expires; null for never. */
             expires_at: string | null;
@@ -2781,6 +2801,7 @@ export interface components {
             allowed_addresses: string[] | null;
             limits: components["schemas"]["Limits"];
             budget: components["schemas"]["NullableBudgetState"];
+            /** @description When the key was created. */
             created_at: components["schemas"]["Time"];
             /** @description When the key expires; null for never. */
             expires_at: string | null;
@@ -2922,6 +2943,7 @@ export interface components {
             key: components["schemas"]["UsedKey"];
             /** @description When the program last connected; null if the gateway saw no connection. */
             connected_at: string | null;
+            /** @description When the program last sent a request. */
             last_seen_at: components["schemas"]["Time"];
             /** @description The tool that the program called last; null if it called none. */
             last_tool: string | null;
@@ -2989,7 +3011,9 @@ export interface components {
             request_id: string | null;
             /** @description Number of attempts. */
             times: number;
+            /** @description When the first of the attempts was made. */
             first_at: components["schemas"]["Time"];
+            /** @description When the last of the attempts was made. */
             last_at: components["schemas"]["Time"];
         };
         /** @description A page of refused attempts. */
@@ -3175,6 +3199,7 @@ export interface components {
             previous_secret_until: string | null;
             /** @description Id of the person or API key who created the webhook. */
             created_by: string;
+            /** @description When the webhook was created. */
             created_at: components["schemas"]["Time"];
         };
         /** @description A page of webhooks. */
@@ -3207,6 +3232,7 @@ export interface components {
             previous_secret_until: string | null;
             /** @description Id of the person or API key who created the webhook. */
             created_by: string;
+            /** @description When the webhook was created. */
             created_at: components["schemas"]["Time"];
             /** @description `whsec_` and the base64 of the key of the signatures, returned only once. */
             secret: string;
@@ -3219,6 +3245,7 @@ export interface components {
         WebhookDeliveryState: "pending" | "delivered" | "failed";
         /** @description One request to the receiver. */
         WebhookAttempt: {
+            /** @description When the request was sent. */
             at: components["schemas"]["Time"];
             /** @description The status of the answer; null without one. */
             status: number | null;
@@ -3237,6 +3264,7 @@ export interface components {
             /** @description The id in `data` of the event. */
             object_id: string;
             state: components["schemas"]["WebhookDeliveryState"];
+            /** @description When the event happened. */
             created_at: components["schemas"]["Time"];
             /** @description When the next attempt is due; null for an ended delivery. */
             next_attempt_at: string | null;
@@ -3316,6 +3344,7 @@ export interface components {
         Session: {
             id: components["schemas"]["SessionId"];
             object: components["schemas"]["SessionObject"];
+            /** @description When the person signed in. */
             created_at: components["schemas"]["Time"];
             /** @description When the session was last used, to the minute. */
             last_used_at: components["schemas"]["Time"];
@@ -3348,6 +3377,7 @@ export interface components {
             account_name: string;
             role: components["schemas"]["Role"];
             acts_as: components["schemas"]["Role"];
+            /** @description When the person joined the account. */
             joined_at: components["schemas"]["Time"];
         };
         /** @enum {string} */
@@ -3360,6 +3390,7 @@ export interface components {
             email: string;
             /** @description The name that the person chose. */
             name: string;
+            /** @description When the person signed up. */
             created_at: components["schemas"]["Time"];
             /**
              * @description Whether the person operates the gateway, as an administrator or owner of its first
@@ -3424,6 +3455,7 @@ export interface components {
             /** @description The name that the member chose. */
             name: string;
             role: components["schemas"]["Role"];
+            /** @description When the member joined the account. */
             joined_at: components["schemas"]["Time"];
             /** @description Whether the caller may create a password link for this member (`createPasswordLink`). */
             may_get_password_link: boolean;
@@ -3473,6 +3505,7 @@ export interface components {
             role: components["schemas"]["Role"];
             /** @description Id of the person or API key who invited. */
             created_by: string;
+            /** @description When the invitation was created. */
             created_at: components["schemas"]["Time"];
             /** @description When the invitation expires. */
             expires_at: components["schemas"]["Time"];
@@ -3497,6 +3530,7 @@ export interface components {
             role: components["schemas"]["Role"];
             /** @description Id of the person or API key who invited. */
             created_by: string;
+            /** @description When the invitation was created. */
             created_at: components["schemas"]["Time"];
             /** @description When the invitation expires. */
             expires_at: components["schemas"]["Time"];
@@ -3541,6 +3575,7 @@ export interface components {
             /** @description The e-mail of the invited person. */
             email: string;
             role: components["schemas"]["Role"];
+            /** @description When the invitation expires. */
             expires_at: components["schemas"]["Time"];
         };
         /**
@@ -3606,6 +3641,7 @@ export interface components {
             images: number;
             /** @description Total duration of all calls. */
             duration_ms: number;
+            /** @description The cost of the calls; calls whose cost is not known are not included. */
             cost: components["schemas"]["MoneySum"];
             /** @description Original cost of the responses that came from the cache. */
             saved: components["schemas"]["MoneySum"];
@@ -7745,15 +7781,23 @@ export interface components {
             per_image_is_estimate?: boolean;
             /** @description US dollars for each input image, in addition to `per_image`. */
             reference_image_usd?: components["schemas"]["Decimal"];
+            /** @description The price of a million input tokens. */
             input_per_million_tokens?: components["schemas"]["Decimal"];
+            /** @description The price of a million tokens that the vendor reads from its prompt cache. */
             cached_input_per_million_tokens?: components["schemas"]["Decimal"];
+            /** @description The price of a million tokens that the vendor writes to its prompt cache. */
             cache_write_per_million_tokens?: components["schemas"]["Decimal"];
+            /** @description The price of a million output tokens. */
             output_per_million_tokens?: components["schemas"]["Decimal"];
             /** @description Price of all output tokens of a response with reasoning, if it differs. */
             thinking_output_per_million_tokens?: components["schemas"]["Decimal"];
+            /** @description The price of a million tokens of sound in the input. */
             audio_input_per_million_tokens?: components["schemas"]["Decimal"];
+            /** @description The price of a million tokens of sound in the output. */
             audio_output_per_million_tokens?: components["schemas"]["Decimal"];
+            /** @description The price of a million tokens of images in the input. */
             image_input_per_million_tokens?: components["schemas"]["Decimal"];
+            /** @description The price of a million tokens of images that are made. */
             image_output_per_million_tokens?: components["schemas"]["Decimal"];
             /** @description Prices of the whole request if its input exceeds the threshold. */
             tiers?: components["schemas"]["PriceTier"][];

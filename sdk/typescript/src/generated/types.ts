@@ -411,17 +411,41 @@ export type CostDetails = {
      * Number of images that were charged.
      */
     images?: number;
+    /**
+     * The price of an image.
+     */
     usd_per_image?: Usd;
+    /**
+     * The price of a million input tokens.
+     */
     usd_per_million_input_tokens?: Usd;
+    /**
+     * The price of a million tokens that the provider read from its prompt cache.
+     */
     usd_per_million_cached_input_tokens?: Usd;
+    /**
+     * The price of a million tokens of sound in the input.
+     */
     usd_per_million_audio_tokens?: Usd;
+    /**
+     * The price of a million output tokens.
+     */
     usd_per_million_output_tokens?: Usd;
+    /**
+     * The price of a million tokens of images that were made.
+     */
     usd_per_million_image_tokens?: Usd;
+    /**
+     * The price of a million tokens of sound in the output.
+     */
     usd_per_million_audio_output_tokens?: Usd;
     /**
      * Number of web searches that were charged.
      */
     web_searches?: number;
+    /**
+     * The price of a search of the web.
+     */
     usd_per_web_search?: Usd;
     /**
      * The vendor's service tier, if the tier has its own price.
@@ -521,10 +545,23 @@ export type BudgetState = {
      * The id of the account or key that the budget belongs to.
      */
     owner_id: string;
+    /**
+     * The most that may be spent in the period.
+     */
     amount: Money;
     period: BudgetPeriod;
+    /**
+     * What the calls of the period have cost.
+     */
     spent: Money;
+    /**
+     * The maximum cost of the calls that are running.
+     */
     reserved: Money;
+    /**
+     * What further calls may cost: `amount` without `spent` and `reserved`, at least 0.
+     *
+     */
     left: Money;
     /**
      * End of the period; null for a total.
@@ -593,6 +630,9 @@ export type Account = {
      * The name of the account, for people.
      */
     name: string;
+    /**
+     * When the account was created.
+     */
     created_at: Time;
     /**
      * Whether this is the first account, whose administrators, owners and keys operate the
@@ -621,6 +661,9 @@ export type Account = {
  *
  */
 export type AccountActivity = {
+    /**
+     * The start of the UTC month.
+     */
     since: Time;
     /**
      * Calls that reached a provider or were answered from the cache.
@@ -630,6 +673,9 @@ export type AccountActivity = {
      * Those of the calls that failed.
      */
     failed_calls: number;
+    /**
+     * The cost of the calls since then.
+     */
     spent: MoneySum;
     /**
      * People who belong to the account.
@@ -711,7 +757,13 @@ export type AuditEvent = {
      */
     id: string;
     object: AuditEventObject;
+    /**
+     * When the action happened.
+     */
     at: Time;
+    /**
+     * The account that the action concerns.
+     */
     account_id: AccountId;
     action: AuditAction;
     /**
@@ -736,7 +788,13 @@ export type AuditEvent = {
      * Current name of the key, person or account; null if it has no name.
      */
     target_name: string | null;
+    /**
+     * The values before the action; null if there are none.
+     */
     before: AuditValues;
+    /**
+     * The values after the action; null if there are none.
+     */
     after: AuditValues;
 };
 
@@ -913,6 +971,9 @@ export type ApiKey = {
     allowed_addresses: Array<string> | null;
     limits: Limits;
     budget: NullableBudgetState;
+    /**
+     * When the key was created.
+     */
     created_at: Time;
     /**
      * When the key expires; null for never.
@@ -986,6 +1047,9 @@ export type CreatedApiKey = {
     allowed_addresses: Array<string> | null;
     limits: Limits;
     budget: NullableBudgetState;
+    /**
+     * When the key was created.
+     */
     created_at: Time;
     /**
      * When the key expires; null for never.
@@ -1212,6 +1276,9 @@ export type ToolClient = {
      * When the program last connected; null if the gateway saw no connection.
      */
     connected_at: string | null;
+    /**
+     * When the program last sent a request.
+     */
     last_seen_at: Time;
     /**
      * The tool that the program called last; null if it called none.
@@ -1322,7 +1389,13 @@ export type RefusedAttempt = {
      * Number of attempts.
      */
     times: number;
+    /**
+     * When the first of the attempts was made.
+     */
     first_at: Time;
+    /**
+     * When the last of the attempts was made.
+     */
     last_at: Time;
 };
 
@@ -1620,6 +1693,9 @@ export type Webhook = {
      * Id of the person or API key who created the webhook.
      */
     created_by: string;
+    /**
+     * When the webhook was created.
+     */
     created_at: Time;
 };
 
@@ -1672,6 +1748,9 @@ export type CreatedWebhook = {
      * Id of the person or API key who created the webhook.
      */
     created_by: string;
+    /**
+     * When the webhook was created.
+     */
     created_at: Time;
     /**
      * `whsec_` and the base64 of the key of the signatures, returned only once.
@@ -1691,6 +1770,9 @@ export type WebhookDeliveryState = 'pending' | 'delivered' | 'failed';
  * One request to the receiver.
  */
 export type WebhookAttempt = {
+    /**
+     * When the request was sent.
+     */
     at: Time;
     /**
      * The status of the answer; null without one.
@@ -1722,6 +1804,9 @@ export type WebhookDelivery = {
      */
     object_id: string;
     state: WebhookDeliveryState;
+    /**
+     * When the event happened.
+     */
     created_at: Time;
     /**
      * When the next attempt is due; null for an ended delivery.
@@ -1837,6 +1922,9 @@ export type SessionObject = 'session';
 export type Session = {
     id: SessionId;
     object: SessionObject;
+    /**
+     * When the person signed in.
+     */
     created_at: Time;
     /**
      * When the session was last used, to the minute.
@@ -1892,6 +1980,9 @@ export type Membership = {
     account_name: string;
     role: Role;
     acts_as: Role;
+    /**
+     * When the person joined the account.
+     */
     joined_at: Time;
 };
 
@@ -1911,6 +2002,9 @@ export type Person = {
      * The name that the person chose.
      */
     name: string;
+    /**
+     * When the person signed up.
+     */
     created_at: Time;
     /**
      * Whether the person operates the gateway, as an administrator or owner of its first
@@ -1999,6 +2093,9 @@ export type Member = {
      */
     name: string;
     role: Role;
+    /**
+     * When the member joined the account.
+     */
     joined_at: Time;
     /**
      * Whether the caller may create a password link for this member (`createPasswordLink`).
@@ -2080,6 +2177,9 @@ export type Invitation = {
      * Id of the person or API key who invited.
      */
     created_by: string;
+    /**
+     * When the invitation was created.
+     */
     created_at: Time;
     /**
      * When the invitation expires.
@@ -2122,6 +2222,9 @@ export type CreatedInvitation = {
      * Id of the person or API key who invited.
      */
     created_by: string;
+    /**
+     * When the invitation was created.
+     */
     created_at: Time;
     /**
      * When the invitation expires.
@@ -2199,6 +2302,9 @@ export type InvitationOffer = {
      */
     email: string;
     role: Role;
+    /**
+     * When the invitation expires.
+     */
     expires_at: Time;
 };
 
@@ -2301,6 +2407,9 @@ export type UsageSums = {
      * Total duration of all calls.
      */
     duration_ms: number;
+    /**
+     * The cost of the calls; calls whose cost is not known are not included.
+     */
     cost: MoneySum;
     /**
      * Original cost of the responses that came from the cache.
@@ -8462,17 +8571,41 @@ export type ModelPricing = {
      * US dollars for each input image, in addition to `per_image`.
      */
     reference_image_usd?: Decimal;
+    /**
+     * The price of a million input tokens.
+     */
     input_per_million_tokens?: Decimal;
+    /**
+     * The price of a million tokens that the vendor reads from its prompt cache.
+     */
     cached_input_per_million_tokens?: Decimal;
+    /**
+     * The price of a million tokens that the vendor writes to its prompt cache.
+     */
     cache_write_per_million_tokens?: Decimal;
+    /**
+     * The price of a million output tokens.
+     */
     output_per_million_tokens?: Decimal;
     /**
      * Price of all output tokens of a response with reasoning, if it differs.
      */
     thinking_output_per_million_tokens?: Decimal;
+    /**
+     * The price of a million tokens of sound in the input.
+     */
     audio_input_per_million_tokens?: Decimal;
+    /**
+     * The price of a million tokens of sound in the output.
+     */
     audio_output_per_million_tokens?: Decimal;
+    /**
+     * The price of a million tokens of images in the input.
+     */
     image_input_per_million_tokens?: Decimal;
+    /**
+     * The price of a million tokens of images that are made.
+     */
     image_output_per_million_tokens?: Decimal;
     /**
      * Prices of the whole request if its input exceeds the threshold.
