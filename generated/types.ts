@@ -8627,9 +8627,9 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "'n' must be at most 10, not 11.",
+                 *         "message": "The headers carry different credentials. Send one, as 'authorization' or as 'x-api-key'.",
                  *         "type": "invalid_request_error",
-                 *         "param": "n",
+                 *         "param": "authorization",
                  *         "code": "invalid_value",
                  *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
@@ -8749,6 +8749,160 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
+                 *         "message": "This needs the scope 'admin', which the API key does not have. Use a key that has it.",
+                 *         "type": "permission_error",
+                 *         "param": null,
+                 *         "code": "insufficient_scope",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The request is malformed or not supported, or the provider refuses its content. */
+        CallRefused: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The request is malformed. */
+        UnreadableBody: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The body is not valid JSON. Line 1, column 8: the text ends too early: '}' is missing.",
+                 *         "type": "invalid_request_error",
+                 *         "param": null,
+                 *         "code": "invalid_json",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The request is malformed. */
+        MalformedRequest: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "This is not an HTTP request.",
+                 *         "type": "invalid_request_error",
+                 *         "param": null,
+                 *         "code": "invalid_value",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The session is missing or has ended. */
+        NotSignedIn: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["Challenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "You are not signed in. Sign in with POST /api/sessions.",
+                 *         "type": "authentication_error",
+                 *         "param": null,
+                 *         "code": "invalid_session",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The e-mail or the password is wrong. */
+        WrongPassword: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["Challenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The e-mail or the password is wrong.",
+                 *         "type": "authentication_error",
+                 *         "param": null,
+                 *         "code": "invalid_credentials",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The key may not use the model, or lacks the permission. */
+        ModelNotAllowed: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
                  *         "message": "This API key may not use the model 'gpt-image-2'. Choose another model or another key.",
                  *         "type": "permission_error",
                  *         "param": "model",
@@ -8760,21 +8914,39 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description Too many attempts from this address or for this e-mail. */
-        TooManyAttempts: {
+        /** @description The key may not be used from this address. */
+        AddressNotAllowed: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
-                "retry-after": components["headers"]["RetryAfter"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "There were too many wrong passwords. Try again in 8 s.",
-                 *         "type": "rate_limit_error",
+                 *         "message": "This API key may not be used from 192.0.2.1. Call from one of its allowed addresses, or use another key. If that is a proxy's address, its operator names it in 'trusted_proxies'.",
+                 *         "type": "permission_error",
                  *         "param": null,
-                 *         "code": "rate_limit_exceeded",
+                 *         "code": "ip_not_allowed",
                  *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
@@ -8782,8 +8954,76 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The model or path does not exist. */
-        NotFound: {
+        /** @description The request comes from a page of another origin, or the permission is missing. */
+        OtherOrigin: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "This request comes from a page of another origin. Only pages of the gateway itself may send it; set BASE_URL to the address that browsers show.",
+                 *         "type": "permission_error",
+                 *         "param": null,
+                 *         "code": "csrf_failed",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The model does not exist. */
+        ModelNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The image job does not exist. */
+        ImageJobNotFound: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
                 "idempotent-replayed": components["headers"]["Replayed"];
@@ -8810,10 +9050,617 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "There is no model 'qwen'. GET /v1/models lists the models.",
+                 *         "message": "Image job with id 'imgjob_00000000000000000000000000000000' not found.",
                  *         "type": "invalid_request_error",
-                 *         "param": "model",
-                 *         "code": "model_not_found",
+                 *         "param": "job_id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The response does not exist. */
+        ResponseNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "Response with id 'resp_none' not found.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "response_id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The account does not exist. */
+        AccountNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "There is no such account. GET /api/accounts lists yours.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "account_id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The account does not exist. */
+        AccountIdNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "There is no such account. GET /api/accounts lists yours.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The key does not exist. */
+        KeyNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "There is no such key. GET /api/keys lists the keys.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The account does not exist. */
+        SignedInAccountNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "There is no such account. GET /api/me lists yours.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "account_id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The session does not exist. */
+        SessionNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "You have no such session. GET /api/sessions lists yours.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "session_id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The connection does not exist. */
+        ConnectionNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "You have no such connection. GET /api/me/connections lists yours.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The membership does not exist. */
+        MembershipNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "You are not a member of an account with this id. GET /api/me lists your accounts.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The member does not exist. */
+        MemberNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The account has no such member. GET /api/members lists them.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The invitation does not exist. */
+        InvitationNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The account has no such open invitation. GET /api/invitations lists the open ones.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The webhook does not exist. */
+        WebhookNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The account has no such webhook. GET /api/webhooks lists them.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The call does not exist. */
+        CallNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "There is no call 'req_none' in this account. Calls that were refused before a provider was asked are not recorded.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The key of the provider does not exist. */
+        ProviderKeyNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "No key pvk_none of no_such_provider is stored.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Too many attempts from this address or for this e-mail. */
+        TooManyAttempts: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "retry-after": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "There were too many attempts. Try again in 8 s.",
+                 *         "type": "rate_limit_error",
+                 *         "param": null,
+                 *         "code": "rate_limit_exceeded",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The cassette or the account does not exist. */
+        CassetteNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The account has no cassette 'checkout'. Import it with PUT /api/cassettes/checkout, or record it with a live key that has it.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "name",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The provider does not exist. */
+        ProviderNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "There is no provider 'no-such-provider'. Choose from google, alibaba, openai.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "provider_id",
+                 *         "code": "not_found",
                  *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
@@ -8929,7 +9776,7 @@ export interface components {
                  *       "error": {
                  *         "message": "This person is already a member of the account. PATCH /api/members/{id} changes the role.",
                  *         "type": "invalid_request_error",
-                 *         "param": "email",
+                 *         "param": null,
                  *         "code": "already_member",
                  *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
@@ -8966,10 +9813,10 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "The account has 1000 open invitations, the maximum. Withdraw invitations that are no longer needed: GET /api/invitations lists them.",
+                 *         "message": "This person is already a member of the account. PATCH /api/members/{id} changes the role.",
                  *         "type": "invalid_request_error",
                  *         "param": null,
-                 *         "code": "too_many_invitations",
+                 *         "code": "already_member",
                  *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
@@ -9084,17 +9931,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "message": "The model 'gpt-image-1' was deactivated on 2026-10-23. Choose another one.",
-                 *         "type": "invalid_request_error",
-                 *         "param": "model",
-                 *         "code": "model_deactivated",
-                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -9181,6 +10017,48 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /** @description The operation does not support the content type. */
+        UnsupportedFormType: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The Content-Type 'application/xml' is not accepted here. Send application/json or multipart/form-data.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "content-type",
+                 *         "code": "unsupported_media_type",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description A parameter of the link is missing or malformed. */
+        IncompleteLink: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "'account' is required.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "account",
+                 *         "code": "missing_required_parameter",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
         /** @description A rate limit was reached. If it is a limit of the gateway, the headers show its state. */
         TooManyRequests: {
             headers: {
@@ -9209,7 +10087,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "The provider of this model limits the rate of requests. Try again later.",
+                 *         "message": "This account may make 600 requests a minute. Try again in 1 s.",
                  *         "type": "rate_limit_error",
                  *         "param": null,
                  *         "code": "rate_limit_exceeded",
@@ -9230,7 +10108,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "The request headers are too large. Send fewer.",
+                 *         "message": "The address or the headers are too large. Send fewer.",
                  *         "type": "invalid_request_error",
                  *         "param": null,
                  *         "code": "request_too_large",
@@ -9305,17 +10183,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "message": "The provider of this model failed (overloaded). Try again, or choose another model.",
-                 *         "type": "upstream_error",
-                 *         "param": null,
-                 *         "code": "provider_error",
-                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -9429,10 +10296,10 @@ export interface components {
                  *       "type": "error",
                  *       "error": {
                  *         "type": "invalid_request_error",
-                 *         "message": "'max_tokens' is required.",
+                 *         "message": "The headers carry different credentials. Send one, as 'authorization' or as 'x-api-key'.",
                  *         "details": {
-                 *           "error_code": "missing_required_parameter",
-                 *           "param": "max_tokens"
+                 *           "error_code": "invalid_value",
+                 *           "param": "authorization"
                  *         }
                  *       },
                  *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
@@ -9454,11 +10321,11 @@ export interface components {
                  * @example {
                  *       "type": "error",
                  *       "error": {
-                 *         "type": "invalid_request_error",
-                 *         "message": "'max_tokens' is required.",
+                 *         "type": "authentication_error",
+                 *         "message": "There is no API key. Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. The operator of this gateway creates keys with `npm run -s gateway -- keys create`; administrators of an account use POST /api/keys.",
                  *         "details": {
-                 *           "error_code": "missing_required_parameter",
-                 *           "param": "max_tokens"
+                 *           "error_code": "missing_api_key",
+                 *           "param": null
                  *         }
                  *       },
                  *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
@@ -9481,10 +10348,10 @@ export interface components {
                  *       "type": "error",
                  *       "error": {
                  *         "type": "invalid_request_error",
-                 *         "message": "'max_tokens' is required.",
+                 *         "message": "/v1/messages does not take GET. It takes POST.",
                  *         "details": {
-                 *           "error_code": "missing_required_parameter",
-                 *           "param": "max_tokens"
+                 *           "error_code": "method_not_allowed",
+                 *           "param": null
                  *         }
                  *       },
                  *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
@@ -9507,11 +10374,11 @@ export interface components {
                  * @example {
                  *       "type": "error",
                  *       "error": {
-                 *         "type": "invalid_request_error",
-                 *         "message": "'max_tokens' is required.",
+                 *         "type": "conflict_error",
+                 *         "message": "idempotency-key: The first request with this Idempotency-Key is still being answered. Ask again in a moment.",
                  *         "details": {
-                 *           "error_code": "missing_required_parameter",
-                 *           "param": "max_tokens"
+                 *           "error_code": "idempotency_key_in_use",
+                 *           "param": "idempotency-key"
                  *         }
                  *       },
                  *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
@@ -9553,11 +10420,408 @@ export interface components {
                  * @example {
                  *       "type": "error",
                  *       "error": {
-                 *         "type": "invalid_request_error",
-                 *         "message": "'max_tokens' is required.",
+                 *         "type": "rate_limit_error",
+                 *         "message": "This account may make 600 requests a minute. Try again in 1 s.",
                  *         "details": {
-                 *           "error_code": "missing_required_parameter",
-                 *           "param": "max_tokens"
+                 *           "error_code": "rate_limit_exceeded",
+                 *           "param": null
+                 *         }
+                 *       },
+                 *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The request is malformed or not supported, or the provider refuses its content, with an error in Anthropic's form. */
+        MessageCallRefused: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                "request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The remaining budget does not cover the maximum cost of the call. */
+        MessagePaymentRequired: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                "request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "error",
+                 *       "error": {
+                 *         "type": "billing_error",
+                 *         "message": "The budget of this API key does not cover this call, which may cost up to $0.5: of $25 per month, $0.12 is left. It renews at 2026-12-01T00:00:00.000Z. Ask for less (max_completion_tokens, n, a smaller size), choose a cheaper model, or have the budget raised.",
+                 *         "details": {
+                 *           "error_code": "insufficient_quota",
+                 *           "param": null
+                 *         }
+                 *       },
+                 *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The key lacks the permission. */
+        MessageForbidden: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                "request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "error",
+                 *       "error": {
+                 *         "type": "permission_error",
+                 *         "message": "This needs the scope 'inference', which the API key does not have. Use a key that has it.",
+                 *         "details": {
+                 *           "error_code": "insufficient_scope",
+                 *           "param": null
+                 *         }
+                 *       },
+                 *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The model does not exist, or was deactivated. */
+        MessageModelNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                "request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The request is larger than the gateway or the model accepts. */
+        MessageTooLarge: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                "request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "error",
+                 *       "error": {
+                 *         "type": "request_too_large",
+                 *         "message": "The request is larger than 52428800 bytes. Send less at once.",
+                 *         "details": {
+                 *           "error_code": "request_too_large",
+                 *           "param": null
+                 *         }
+                 *       },
+                 *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The operation does not support the content type. */
+        MessageUnsupportedMediaType: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                "request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "error",
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "message": "content-type: The Content-Type 'application/xml' is not accepted here. Send application/json.",
+                 *         "details": {
+                 *           "error_code": "unsupported_media_type",
+                 *           "param": "content-type"
+                 *         }
+                 *       },
+                 *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The gateway failed. Its log has the details. */
+        MessageInternalError: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                "request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "error",
+                 *       "error": {
+                 *         "type": "api_error",
+                 *         "message": "The gateway failed. The log has the detail.",
+                 *         "details": {
+                 *           "error_code": "internal_error",
+                 *           "param": null
+                 *         }
+                 *       },
+                 *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The provider, or every provider, failed. */
+        MessageBadGateway: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                "request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The provider did not answer in time. */
+        MessageGatewayTimeout: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                "request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "error",
+                 *       "error": {
+                 *         "type": "timeout_error",
+                 *         "message": "The provider did not answer in time. Try again, or choose another model.",
+                 *         "details": {
+                 *           "error_code": "timeout",
+                 *           "param": null
+                 *         }
+                 *       },
+                 *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The gateway is overloaded or has no provider of the model. */
+        MessageOverloaded: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "error",
+                 *       "error": {
+                 *         "type": "overloaded_error",
+                 *         "message": "The gateway is busy. Try again in a moment.",
+                 *         "details": {
+                 *           "error_code": "overloaded",
+                 *           "param": null
                  *         }
                  *       },
                  *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
@@ -9586,7 +10850,8 @@ export interface components {
                  *         "data": {
                  *           "type": "invalid_request_error",
                  *           "param": "mcp-session-id",
-                 *           "code": "not_found"
+                 *           "code": "not_found",
+                 *           "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *         }
                  *       }
                  *     }
@@ -9605,10 +10870,16 @@ export interface components {
                 /**
                  * @example {
                  *       "jsonrpc": "2.0",
-                 *       "id": 1,
+                 *       "id": null,
                  *       "error": {
                  *         "code": -32600,
-                 *         "message": "This is not a JSON-RPC 2.0 message. 'method' is required."
+                 *         "message": "The headers carry different credentials. Send one, as 'authorization' or as 'x-api-key'.",
+                 *         "data": {
+                 *           "type": "invalid_request_error",
+                 *           "param": "authorization",
+                 *           "code": "invalid_value",
+                 *           "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *         }
                  *       }
                  *     }
                  */
@@ -9625,10 +10896,16 @@ export interface components {
                 /**
                  * @example {
                  *       "jsonrpc": "2.0",
-                 *       "id": 1,
+                 *       "id": null,
                  *       "error": {
-                 *         "code": -32601,
-                 *         "message": "There is no method 'ping'."
+                 *         "code": -32001,
+                 *         "message": "Session not found: it has ended, or belongs to another account. Send 'initialize' without the header 'mcp-session-id' to start a new session.",
+                 *         "data": {
+                 *           "type": "invalid_request_error",
+                 *           "param": "mcp-session-id",
+                 *           "code": "not_found",
+                 *           "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *         }
                  *       }
                  *     }
                  */
@@ -9653,7 +10930,8 @@ export interface components {
                  *         "data": {
                  *           "type": "authentication_error",
                  *           "param": null,
-                 *           "code": "missing_api_key"
+                 *           "code": "missing_api_key",
+                 *           "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *         }
                  *       }
                  *     }
@@ -9679,7 +10957,8 @@ export interface components {
                  *         "data": {
                  *           "type": "invalid_request_error",
                  *           "param": null,
-                 *           "code": "method_not_allowed"
+                 *           "code": "method_not_allowed",
+                 *           "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *         }
                  *       }
                  *     }
@@ -9719,7 +10998,154 @@ export interface components {
                  *         "data": {
                  *           "type": "overloaded_error",
                  *           "param": null,
-                 *           "code": "overloaded"
+                 *           "code": "overloaded",
+                 *           "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
+        /** @description The key lacks the permission, or the page has another origin. */
+        ToolServerForbidden: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": null,
+                 *       "error": {
+                 *         "code": -32000,
+                 *         "message": "This needs the scope 'inference', which the API key does not have. Use a key that has it.",
+                 *         "data": {
+                 *           "type": "permission_error",
+                 *           "param": null,
+                 *           "code": "insufficient_scope",
+                 *           "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
+        /** @description The message is larger than the gateway accepts. */
+        ToolServerTooLarge: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": null,
+                 *       "error": {
+                 *         "code": -32000,
+                 *         "message": "The request is larger than 52428800 bytes. Send less at once.",
+                 *         "data": {
+                 *           "type": "invalid_request_error",
+                 *           "param": null,
+                 *           "code": "request_too_large",
+                 *           "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
+        /** @description The content type is not supported. */
+        ToolServerUnsupportedMediaType: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": null,
+                 *       "error": {
+                 *         "code": -32000,
+                 *         "message": "The Content-Type 'application/xml' is not accepted here. Send application/json.",
+                 *         "data": {
+                 *           "type": "invalid_request_error",
+                 *           "param": "content-type",
+                 *           "code": "unsupported_media_type",
+                 *           "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
+        /** @description The gateway failed. Its log has the details. */
+        ToolServerInternalError: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": null,
+                 *       "error": {
+                 *         "code": -32603,
+                 *         "message": "The gateway failed. The log has the detail.",
+                 *         "data": {
+                 *           "type": "api_error",
+                 *           "param": null,
+                 *           "code": "internal_error",
+                 *           "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
+        /** @description The account has reached its limit of open event streams, or too many of its requests could not be read. */
+        ToolServerTooMany: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": null,
+                 *       "error": {
+                 *         "code": -32000,
+                 *         "message": "This account has 32 open event streams, its limit. Close one before you open another.",
+                 *         "data": {
+                 *           "type": "rate_limit_error",
+                 *           "param": null,
+                 *           "code": "rate_limit_exceeded",
+                 *           "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *         }
                  *       }
                  *     }
@@ -10560,11 +11986,11 @@ export interface operations {
                 };
             };
             202: components["responses"]["ImageJobAccepted"];
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["CallRefused"];
             401: components["responses"]["Unauthorized"];
             402: components["responses"]["PaymentRequired"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            403: components["responses"]["ModelNotAllowed"];
+            404: components["responses"]["ModelNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
@@ -10673,17 +12099,17 @@ export interface operations {
                 };
             };
             202: components["responses"]["ImageJobAccepted"];
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["CallRefused"];
             401: components["responses"]["Unauthorized"];
             402: components["responses"]["PaymentRequired"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            403: components["responses"]["ModelNotAllowed"];
+            404: components["responses"]["ModelNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
             410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
+            415: components["responses"]["UnsupportedFormType"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
@@ -10775,7 +12201,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["IncompleteLink"];
             /** @description The link was changed or has expired, or the picture was deleted. */
             404: {
                 headers: {
@@ -10786,7 +12212,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "error": {
-                     *         "message": "The link has expired. Retrieve the job again: its result has a new link while the picture is stored.",
+                     *         "message": "The link is not valid: it was changed. Use the link as it stands in the result of the job.",
                      *         "type": "invalid_request_error",
                      *         "param": null,
                      *         "code": "not_found",
@@ -10974,7 +12400,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ImageJobNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -11017,7 +12443,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ImageJobNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -11098,7 +12524,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ImageJobNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -11154,7 +12580,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ImageJobNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -11252,11 +12678,11 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["CallRefused"];
             401: components["responses"]["Unauthorized"];
             402: components["responses"]["PaymentRequired"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            403: components["responses"]["ModelNotAllowed"];
+            404: components["responses"]["ModelNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
@@ -11382,22 +12808,22 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            400: components["responses"]["MessageRefusal"];
+            400: components["responses"]["MessageCallRefused"];
             401: components["responses"]["MessageUnauthorized"];
-            402: components["responses"]["MessageRefusal"];
-            403: components["responses"]["MessageRefusal"];
-            404: components["responses"]["MessageRefusal"];
+            402: components["responses"]["MessagePaymentRequired"];
+            403: components["responses"]["MessageForbidden"];
+            404: components["responses"]["MessageModelNotFound"];
             405: components["responses"]["MessageMethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["MessageConflict"];
-            413: components["responses"]["MessageRefusal"];
-            415: components["responses"]["MessageRefusal"];
+            413: components["responses"]["MessageTooLarge"];
+            415: components["responses"]["MessageUnsupportedMediaType"];
             429: components["responses"]["MessageBusy"];
             431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["MessageRefusal"];
-            502: components["responses"]["MessageRefusal"];
-            504: components["responses"]["MessageRefusal"];
-            529: components["responses"]["MessageBusy"];
+            500: components["responses"]["MessageInternalError"];
+            502: components["responses"]["MessageBadGateway"];
+            504: components["responses"]["MessageGatewayTimeout"];
+            529: components["responses"]["MessageOverloaded"];
         };
     };
     countMessageTokens: {
@@ -11438,16 +12864,16 @@ export interface operations {
             };
             400: components["responses"]["MessageRefusal"];
             401: components["responses"]["MessageUnauthorized"];
-            403: components["responses"]["MessageRefusal"];
-            404: components["responses"]["MessageRefusal"];
+            403: components["responses"]["MessageForbidden"];
+            404: components["responses"]["MessageModelNotFound"];
             405: components["responses"]["MessageMethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["MessageRefusal"];
-            415: components["responses"]["MessageRefusal"];
+            413: components["responses"]["MessageTooLarge"];
+            415: components["responses"]["MessageUnsupportedMediaType"];
             429: components["responses"]["MessageBusy"];
             431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["MessageRefusal"];
-            529: components["responses"]["MessageBusy"];
+            500: components["responses"]["MessageInternalError"];
+            529: components["responses"]["MessageOverloaded"];
         };
     };
     createResponse: {
@@ -11535,11 +12961,11 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["CallRefused"];
             401: components["responses"]["Unauthorized"];
             402: components["responses"]["PaymentRequired"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            403: components["responses"]["ModelNotAllowed"];
+            404: components["responses"]["ModelNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
@@ -11581,7 +13007,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ModelNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             410: components["responses"]["Gone"];
@@ -11672,11 +13098,11 @@ export interface operations {
                     "application/json": components["schemas"]["CompactedResponse"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["CallRefused"];
             401: components["responses"]["Unauthorized"];
             402: components["responses"]["PaymentRequired"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            403: components["responses"]["ModelNotAllowed"];
+            404: components["responses"]["ModelNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
@@ -11798,7 +13224,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ResponseNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -11841,7 +13267,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ResponseNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -11917,7 +13343,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ResponseNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -11990,7 +13416,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ResponseNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -12035,7 +13461,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ModelNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             410: components["responses"]["Gone"];
@@ -12125,11 +13551,11 @@ export interface operations {
                     "application/json": components["schemas"]["EmbeddingList"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["CallRefused"];
             401: components["responses"]["Unauthorized"];
             402: components["responses"]["PaymentRequired"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            403: components["responses"]["ModelNotAllowed"];
+            404: components["responses"]["ModelNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
@@ -12223,10 +13649,10 @@ export interface operations {
                     "application/json": components["schemas"]["ModerationList"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["CallRefused"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            403: components["responses"]["ModelNotAllowed"];
+            404: components["responses"]["ModelNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
@@ -12311,10 +13737,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description Model identifier or alias. Send a slash in it unchanged or as `%2F`.
-                 * @example alibaba/qwen-image-plus
-                 */
+                /** @description Model identifier or alias. Send a slash in it unchanged or as `%2F`. */
                 model: components["schemas"]["ModelName"];
             };
             cookie?: never;
@@ -12334,7 +13757,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ModelNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             410: components["responses"]["Gone"];
@@ -12398,13 +13821,13 @@ export interface operations {
             };
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
-            403: components["responses"]["ToolServerRefusal"];
+            403: components["responses"]["ToolServerForbidden"];
             404: components["responses"]["ToolServerNoSession"];
             405: components["responses"]["ToolServerMethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["ToolServerBusy"];
+            429: components["responses"]["ToolServerTooMany"];
             431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["ToolServerRefusal"];
+            500: components["responses"]["ToolServerInternalError"];
             503: components["responses"]["ToolServerBusy"];
         };
     };
@@ -12504,15 +13927,15 @@ export interface operations {
             };
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
-            403: components["responses"]["ToolServerRefusal"];
+            403: components["responses"]["ToolServerForbidden"];
             404: components["responses"]["ToolServerNotFound"];
             405: components["responses"]["ToolServerMethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["ToolServerRefusal"];
-            415: components["responses"]["ToolServerRefusal"];
-            429: components["responses"]["ToolServerBusy"];
+            413: components["responses"]["ToolServerTooLarge"];
+            415: components["responses"]["ToolServerUnsupportedMediaType"];
+            429: components["responses"]["ToolServerTooMany"];
             431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["ToolServerRefusal"];
+            500: components["responses"]["ToolServerInternalError"];
             503: components["responses"]["ToolServerBusy"];
         };
     };
@@ -12549,12 +13972,12 @@ export interface operations {
             };
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
-            403: components["responses"]["ToolServerRefusal"];
+            403: components["responses"]["ToolServerForbidden"];
             404: components["responses"]["ToolServerNoSession"];
             405: components["responses"]["ToolServerMethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["ToolServerRefusal"];
+            500: components["responses"]["ToolServerInternalError"];
             503: components["responses"]["ToolServerBusy"];
         };
     };
@@ -13365,7 +14788,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -13542,7 +14965,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountIdNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -13642,7 +15065,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountIdNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -13737,7 +15160,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -13781,7 +15204,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -13890,7 +15313,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            403: components["responses"]["AddressNotAllowed"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -14030,7 +15453,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -14157,7 +15580,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -14258,7 +15681,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["KeyNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -14364,7 +15787,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["KeyNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -14483,7 +15906,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["KeyNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["KeyNotActive"];
@@ -14603,7 +16026,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["KeyNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["KeyNotActive"];
@@ -14682,7 +16105,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -14766,7 +16189,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -14872,7 +16295,7 @@ export interface operations {
                     "application/json": components["schemas"]["Entrance"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["MalformedRequest"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -14945,8 +16368,8 @@ export interface operations {
                     "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            403: components["responses"]["Forbidden"];
+            400: components["responses"]["UnreadableBody"];
+            403: components["responses"]["OtherOrigin"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -15012,7 +16435,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            401: components["responses"]["NotSignedIn"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -15083,9 +16506,9 @@ export interface operations {
                     "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            400: components["responses"]["UnreadableBody"];
+            401: components["responses"]["WrongPassword"];
+            403: components["responses"]["OtherOrigin"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -15121,8 +16544,8 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            401: components["responses"]["NotSignedIn"];
+            403: components["responses"]["OtherOrigin"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -15183,7 +16606,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            401: components["responses"]["NotSignedIn"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -15217,8 +16640,8 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            401: components["responses"]["NotSignedIn"];
+            403: components["responses"]["OtherOrigin"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -15327,9 +16750,9 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            401: components["responses"]["NotSignedIn"];
+            403: components["responses"]["OtherOrigin"];
+            404: components["responses"]["SignedInAccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -15370,9 +16793,9 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            401: components["responses"]["NotSignedIn"];
+            403: components["responses"]["OtherOrigin"];
+            404: components["responses"]["SessionNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -15419,7 +16842,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            401: components["responses"]["NotSignedIn"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -15482,8 +16905,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            401: components["responses"]["NotSignedIn"];
+            403: components["responses"]["OtherOrigin"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -15528,8 +16951,8 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            401: components["responses"]["NotSignedIn"];
+            403: components["responses"]["OtherOrigin"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -15644,7 +17067,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            401: components["responses"]["NotSignedIn"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -15683,9 +17106,9 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            401: components["responses"]["NotSignedIn"];
+            403: components["responses"]["OtherOrigin"];
+            404: components["responses"]["ConnectionNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -15724,9 +17147,9 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            401: components["responses"]["NotSignedIn"];
+            403: components["responses"]["OtherOrigin"];
+            404: components["responses"]["MembershipNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["LastOwner"];
@@ -15798,7 +17221,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -15867,7 +17290,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["NotInvited"];
@@ -15987,7 +17410,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["MemberNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["LastOwner"];
@@ -16059,7 +17482,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["MemberNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["LastOwner"];
@@ -16123,7 +17546,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["MemberNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -16194,8 +17617,8 @@ export interface operations {
                     "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            403: components["responses"]["Forbidden"];
+            400: components["responses"]["UnreadableBody"];
+            403: components["responses"]["OtherOrigin"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -16269,7 +17692,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -16317,7 +17740,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["InvitationNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -16363,8 +17786,8 @@ export interface operations {
                     "application/json": components["schemas"]["InvitationOffer"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            403: components["responses"]["Forbidden"];
+            400: components["responses"]["UnreadableBody"];
+            403: components["responses"]["OtherOrigin"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -16446,9 +17869,9 @@ export interface operations {
                     "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            400: components["responses"]["UnreadableBody"];
+            401: components["responses"]["WrongPassword"];
+            403: components["responses"]["OtherOrigin"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["AlreadyMember"];
@@ -16530,7 +17953,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -16610,7 +18033,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -16674,7 +18097,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["WebhookNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -16722,7 +18145,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["WebhookNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -16800,7 +18223,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["WebhookNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -16873,7 +18296,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["WebhookNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -16936,7 +18359,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["WebhookNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -17026,7 +18449,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["WebhookNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -17101,7 +18524,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["WebhookNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -17173,7 +18596,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -17268,7 +18691,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["CassetteNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -17387,7 +18810,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -17437,7 +18860,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["CassetteNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -17509,8 +18932,8 @@ export interface operations {
                     "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            403: components["responses"]["Forbidden"];
+            400: components["responses"]["UnreadableBody"];
+            403: components["responses"]["OtherOrigin"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["EmailTaken"];
@@ -17663,7 +19086,7 @@ export interface operations {
                      *       "data": [
                      *         {
                      *           "object": "usage_group",
-                     *           "model": "gpt-5-mini",
+                     *           "model": "gpt-5.4-mini",
                      *           "sums": {
                      *             "calls": 2,
                      *             "failed_calls": 0,
@@ -17701,7 +19124,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -17820,7 +19243,7 @@ export interface operations {
                      *       "data": [
                      *         {
                      *           "object": "usage_group",
-                     *           "model": "gpt-5-mini",
+                     *           "model": "gpt-5.4-mini",
                      *           "sums": {
                      *             "calls": 2,
                      *             "failed_calls": 0,
@@ -17854,7 +19277,7 @@ export interface operations {
                     "application/json": components["schemas"]["UsageExport"];
                     /**
                      * @example model,calls,cost_usd
-                     *     gpt-5-mini,2,0.00311
+                     *     gpt-5.4-mini,2,0.00311
                      */
                     "text/csv": string;
                     /**
@@ -17867,7 +19290,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -17983,11 +19406,11 @@ export interface operations {
                      *           "mode": "live",
                      *           "face": "chat",
                      *           "modality": "chat",
-                     *           "model": "gpt-5-mini",
-                     *           "asked_model": "gpt-5-mini",
+                     *           "model": "gpt-5.4-mini",
+                     *           "asked_model": "gpt-5.4-mini",
                      *           "provider": "openai",
-                     *           "upstream_model": "gpt-5-mini",
-                     *           "served_model": "gpt-5-mini-2025-08-07",
+                     *           "upstream_model": "gpt-5.4-mini",
+                     *           "served_model": "gpt-5.4-mini-2026-03-17",
                      *           "service_tier": null,
                      *           "outcome": "ok",
                      *           "error_code": null,
@@ -18041,7 +19464,7 @@ export interface operations {
                      *           "attempts": [
                      *             {
                      *               "provider": "openai",
-                     *               "upstream_model": "gpt-5-mini",
+                     *               "upstream_model": "gpt-5.4-mini",
                      *               "outcome": "ok",
                      *               "status": null,
                      *               "start_ms": 1,
@@ -18061,7 +19484,7 @@ export interface operations {
                     "application/json": components["schemas"]["RequestExport"];
                     /**
                      * @example id,at,model,cost_usd
-                     *     req_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9,2026-11-22T12:00:00.000Z,gpt-5-mini,0.00311
+                     *     req_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9,2026-11-22T12:00:00.000Z,gpt-5.4-mini,0.00311
                      */
                     "text/csv": string;
                     /**
@@ -18074,7 +19497,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -18211,11 +19634,11 @@ export interface operations {
                      *           "mode": "live",
                      *           "face": "chat",
                      *           "modality": "chat",
-                     *           "model": "gpt-5-mini",
-                     *           "asked_model": "gpt-5-mini",
+                     *           "model": "gpt-5.4-mini",
+                     *           "asked_model": "gpt-5.4-mini",
                      *           "provider": "openai",
-                     *           "upstream_model": "gpt-5-mini",
-                     *           "served_model": "gpt-5-mini-2025-08-07",
+                     *           "upstream_model": "gpt-5.4-mini",
+                     *           "served_model": "gpt-5.4-mini-2026-03-17",
                      *           "service_tier": null,
                      *           "outcome": "ok",
                      *           "error_code": null,
@@ -18269,7 +19692,7 @@ export interface operations {
                      *           "attempts": [
                      *             {
                      *               "provider": "openai",
-                     *               "upstream_model": "gpt-5-mini",
+                     *               "upstream_model": "gpt-5.4-mini",
                      *               "outcome": "ok",
                      *               "status": null,
                      *               "start_ms": 1,
@@ -18291,7 +19714,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -18382,7 +19805,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -18465,7 +19888,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -18513,11 +19936,11 @@ export interface operations {
                      *       "mode": "live",
                      *       "face": "chat",
                      *       "modality": "chat",
-                     *       "model": "gpt-5-mini",
-                     *       "asked_model": "gpt-5-mini",
+                     *       "model": "gpt-5.4-mini",
+                     *       "asked_model": "gpt-5.4-mini",
                      *       "provider": "openai",
-                     *       "upstream_model": "gpt-5-mini",
-                     *       "served_model": "gpt-5-mini-2025-08-07",
+                     *       "upstream_model": "gpt-5.4-mini",
+                     *       "served_model": "gpt-5.4-mini-2026-03-17",
                      *       "service_tier": null,
                      *       "outcome": "ok",
                      *       "error_code": null,
@@ -18571,7 +19994,7 @@ export interface operations {
                      *       "attempts": [
                      *         {
                      *           "provider": "openai",
-                     *           "upstream_model": "gpt-5-mini",
+                     *           "upstream_model": "gpt-5.4-mini",
                      *           "outcome": "ok",
                      *           "status": null,
                      *           "start_ms": 1,
@@ -18591,7 +20014,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["CallNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -18755,7 +20178,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["AccountNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -18896,7 +20319,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ProviderNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -18944,7 +20367,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ProviderKeyNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -19004,7 +20427,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ProviderNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];

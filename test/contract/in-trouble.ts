@@ -119,7 +119,7 @@ describe('every operation under a fault or a limit', () => {
   it('answers 402 as promised when the budget is spent', async () => {
     gateway = await startGateway({ variables: { OPENAI_API_KEY: 'sk-never-used' } })
     const { liveKey: key } = gateway
-    await setBudgetOfKey(gateway, key, { nanoUsd: 0, period: 'total' })
+    await setBudgetOfKey(gateway, key, { nanoUsd: 0, period: 'month' })
     // Moderations are free.
     for (const row of creating.filter(({ operationId: id }) => id !== 'createModeration')) {
       const answer = await ask(gateway, row, {}, { key })

@@ -7,6 +7,8 @@ import { accessOf, hasBody, prepare, type Prepared } from './prepared.ts'
 
 /** Operations and statuses that `expectPromised` has checked, such as `createImage 200`. */
 export const answered = new Set<string>()
+/** The errors of those answers as `formOf` gives them, by operation and status. */
+export const answeredErrors = new Map<string, Set<string>>()
 
 type Asking = CallOptions & {
   query?: string
@@ -66,7 +68,10 @@ export function expectPromised(row: OperationRow, answer: Answer, asked: number)
   const status = (isAnthropics ? anthropicStatuses[asked] : undefined) ?? asked
   expect(answer.status, answer.text).to.equal(status)
   expect(answerComplaints(row.operationId, answer)).to.deep.equal([])
-  answered.add(`${row.operationId} ${status}`)
+  const where = `${row.operationId} ${status}`
+  answered.add(where)
+  if (status >= 400)
+    answeredErrors.set(where, (answeredErrors.get(where) ?? new Set()).add(formOf(answer.text)))
   // Skips errors of the tool server, which are JSON-RPC errors.
   if (status < 400 || row.path === '/mcp' || !(asked in errors)) return
   const { type, code } = errorIn(answer.text)
@@ -95,4 +100,30 @@ export function errorIn(text: string): ErrorBody {
 
 export function codeOf({ text }: Answer): unknown {
   return errorIn(text).code
+}
+
+type AnyError = {
+  type?: string
+  message?: string
+  code?: string | number | null
+  param?: string | null
+  details?: { error_code: string; param: string | null }
+  data?: { type: string; code: string | null; param: string | null; request_id?: string }
+}
+
+/** Type, code, parameter and message of an error, without the names, numbers, paths and methods in it. */
+export function formOf(text: string): string {
+  // The cast is safe: all members are optional, and the schema of the answer is checked elsewhere.
+  const { error } = JSON.parse(text) as { error: AnyError }
+  const { type, message = '', code, param, details, data } = error
+  const words = message
+    .replace(/'[^']*'/g, "''")
+    .replace(/\d[-\d.:TZ]*( \w+?)s?\b/g, '#$1')
+    .replace(/\d[-\d.:TZ]*/g, '#')
+    .replace(/\/[^\s,]+/g, '/')
+    .replace(/\b\w+_\w+\b/g, 'id')
+    .replace(/(Choose from) .*/, '$1')
+    .replace(/\b[A-Z]{3,}(, [A-Z]{3,})*\b/g, 'METHOD')
+  const ofTool = data && { type: data.type, code: data.code, param: data.param }
+  return JSON.stringify({ type, code, param, details, data: ofTool, words })
 }

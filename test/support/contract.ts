@@ -31,6 +31,13 @@ export type Schema = {
 type Reference = { $ref: string }
 export type Example = { value: unknown }
 export type MediaType = { schema: Schema; example?: unknown; examples?: Record<string, Example> }
+
+/** The values of the examples of a media type. */
+export function examplesIn({ example, examples = {} }: MediaType): unknown[] {
+  const named = Object.values(examples).map(({ value }) => value)
+  return example === undefined ? named : [example, ...named]
+}
+
 export type Header = { required?: boolean; schema: Schema; example?: unknown }
 export type Parameter = Header & { name: string; in: string }
 export type Link = { operationId: string; parameters: Record<string, string> }
