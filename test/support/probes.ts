@@ -1,4 +1,5 @@
 import { complaints, resolve, type Schema } from './contract.ts'
+import { patterns } from './pattern-samples.ts'
 
 /** A value just inside or just outside a bound of its schema. */
 export type Probe = {
@@ -12,67 +13,6 @@ export type Probe = {
 }
 /** Values of properties that the schema does not restrict but the gateway does: `model`, `url`, … */
 export type Words = Readonly<Record<string, unknown>>
-
-/** Texts that match each pattern of the contract, and texts that do not. A new pattern needs an entry. */
-const patterns: Record<string, { passes: string[]; stops: string[] }> = {
-  '^[1-9][0-9]?(\\.[0-9])?:[1-9][0-9]?(\\.[0-9])?$': {
-    passes: ['1:1', '16:9'],
-    stops: ['', '16x9', '0:1', '16:', '1920:1080'],
-  },
-  '^[\\x21-\\x7e]+$': {
-    passes: ['a', '8e03978e-40d5-43e8-bc93-6894a57f9324', '"quoted!~', 'k'.repeat(255)],
-    stops: ['', 'two words', 'é', 'k'.repeat(256)],
-  },
-  '^pvk_[0-9a-f]{32}$': {
-    passes: [`pvk_${'0a'.repeat(16)}`],
-    stops: ['', 'pvk_', `key_${'0a'.repeat(16)}`, `pvk_${'0A'.repeat(16)}`],
-  },
-  '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$': {
-    passes: ['229b2a75-05e4-4580-85f9-b47ee521A00D'],
-    stops: ['', '229b2a75', '229b2a75-05e4-4580-85f9-b47ee521a00g'],
-  },
-  '\\S': { passes: ['a fox', '.', '  a fox '], stops: ['', ' ', '\n\t'] },
-  '^(auto|[1-9][0-9]{0,4}x[1-9][0-9]{0,4})$': {
-    passes: ['auto', '512x512', '640x512'],
-    stops: ['', 'large', '0x512', '512', '512X512', ' 512x512', '512x512px', '512x100000'],
-  },
-  '^(?:[12]K|[1-9][0-9]{0,4}x[1-9][0-9]{0,4})$': { passes: ['1K', '512x512'], stops: ['4K'] },
-  '^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$': {
-    passes: ['1024x1024', '1024x1536'],
-    stops: ['', 'auto', '2K', '0x512', '512', '512*512', '512x512 '],
-  },
-  '^[a-zA-Z0-9_.:-]{1,128}$': {
-    passes: ['paint', 'a.b:c-d_1', 'a'.repeat(128)],
-    stops: ['', 'two words', 'é', 'a'.repeat(129)],
-  },
-  '^[a-zA-Z0-9_-]{1,64}$': {
-    passes: ['answer', 'a-b_1', 'a'.repeat(64)],
-    stops: ['', 'a.b', 'a'.repeat(65)],
-  },
-  '^([0-9]{1,4}|[1-7][0-9]{4}|8[0-5][0-9]{3}|86[0-3][0-9]{2}|86400)$': {
-    passes: ['0', '9', '9999', '10000', '79999', '80000', '85999', '86000', '86399', '86400'],
-    stops: ['-1', '0.5', '1e3', '60s', '86401', '86500', '87000', '90000', '100000'],
-  },
-  '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]+$': {
-    passes: ['build server', '<b>x</b>'],
-    stops: ['', ' ', 'two\nlines', 'a\0', '\u202eback', '\u2028', '\ud800'],
-  },
-  '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*[^\\s\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029][^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$':
-    { passes: ['Ada Lovelace'], stops: ['', ' ', 'two\nlines', '\u2028'] },
-  '^[^\\s@<>"\\u0000-\\u001f]{1,64}@[^\\s@<>"\\u0000-\\u001f]{1,189}$': {
-    passes: ['ada@example.com', 'ä@ö'],
-    stops: ['', 'ada', 'ada@', '@example.com', 'a a@b', '<ada@example.com>', 'a@b@c'],
-  },
-  '^[0-8]?\\d{1,6}(\\.\\d{1,9})?$': {
-    passes: ['0', '0.000000001', '8999999.999999999'],
-    stops: ['', '-1', '1e3', '9000000', '0.0000000001', '.5', '1.'],
-  },
-  '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?(Z|[+-]\\d{2}:\\d{2})$': {
-    passes: ['2099-11-22T12:00:00Z', '2099-11-22T12:00:00.123456789+01:00'],
-    stops: ['', '2099-11-22', '2099-11-22T12:00:00', '1e3'],
-  },
-  '^[^/\\\\]+$': { passes: ['fox.png', 'a fox'], stops: ['', 'a/fox.png', 'a\\fox.png'] },
-}
 
 /** Probes of every enum value, bound and member of a schema; `key` is the property's name. */
 export function probesOf(schema: Schema, words: Words, key = ''): Probe[] {
@@ -270,7 +210,8 @@ function arrayProbes(schema: Schema, words: Words, key: string): Probe[] {
 
 function patternOf(pattern: string): { passes: string[]; stops: string[] } {
   const found = patterns[pattern]
-  if (found === undefined) throw new Error(`Add samples of the pattern ${pattern} to this file.`)
+  if (found === undefined)
+    throw new Error(`Add samples of the pattern ${pattern} to pattern-samples.ts`)
   return found
 }
 
