@@ -12955,8 +12955,32 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ModelResponse"];
                     /**
-                     * @example event: response.output_text.delta
-                     *     data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_0_a162","output_index":0,"content_index":0,"delta":"Paris","logprobs":[]}
+                     * @example event: response.created
+                     *     data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_01a202c5d236fab9fecc777406b8e6c8","object":"response","created_at":1795348800,"completed_at":null,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"metadata":{},"model":"gpt-5.4-mini","output":[],"parallel_tool_calls":true,"previous_response_id":null,"prompt_cache_key":null,"reasoning":{"effort":null,"summary":null},"safety_identifier":null,"service_tier":null,"store":true,"temperature":null,"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_p":null,"truncation":"disabled","usage":null,"user":null}}
+                     *
+                     *     event: response.in_progress
+                     *     data: {"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_01a202c5d236fab9fecc777406b8e6c8","object":"response","created_at":1795348800,"completed_at":null,"status":"in_progress","background":false,"error":null,"incomplete_details":null,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"metadata":{},"model":"gpt-5.4-mini","output":[],"parallel_tool_calls":true,"previous_response_id":null,"prompt_cache_key":null,"reasoning":{"effort":null,"summary":null},"safety_identifier":null,"service_tier":null,"store":true,"temperature":null,"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_p":null,"truncation":"disabled","usage":null,"user":null}}
+                     *
+                     *     event: response.output_item.added
+                     *     data: {"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"msg_01a202c5d236fab9fecc777406b8e6c80","type":"message","role":"assistant","status":"in_progress","content":[]}}
+                     *
+                     *     event: response.content_part.added
+                     *     data: {"type":"response.content_part.added","sequence_number":3,"item_id":"msg_01a202c5d236fab9fecc777406b8e6c80","output_index":0,"content_index":0,"part":{"type":"output_text","text":"","annotations":[],"logprobs":[]}}
+                     *
+                     *     event: response.output_text.delta
+                     *     data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_01a202c5d236fab9fecc777406b8e6c80","output_index":0,"content_index":0,"delta":"Paris.","logprobs":[]}
+                     *
+                     *     event: response.output_text.done
+                     *     data: {"type":"response.output_text.done","sequence_number":5,"item_id":"msg_01a202c5d236fab9fecc777406b8e6c80","output_index":0,"content_index":0,"text":"Paris.","logprobs":[]}
+                     *
+                     *     event: response.content_part.done
+                     *     data: {"type":"response.content_part.done","sequence_number":6,"item_id":"msg_01a202c5d236fab9fecc777406b8e6c80","output_index":0,"content_index":0,"part":{"type":"output_text","text":"Paris.","annotations":[],"logprobs":[]}}
+                     *
+                     *     event: response.output_item.done
+                     *     data: {"type":"response.output_item.done","sequence_number":7,"output_index":0,"item":{"id":"msg_01a202c5d236fab9fecc777406b8e6c80","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Paris.","annotations":[],"logprobs":[]}]}}
+                     *
+                     *     event: response.completed
+                     *     data: {"type":"response.completed","sequence_number":8,"response":{"id":"resp_01a202c5d236fab9fecc777406b8e6c8","object":"response","created_at":1795348800,"completed_at":1795348800,"status":"completed","background":false,"error":null,"incomplete_details":null,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"metadata":{},"model":"gpt-5.4-mini","output":[{"id":"msg_01a202c5d236fab9fecc777406b8e6c80","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Paris.","annotations":[],"logprobs":[]}]}],"parallel_tool_calls":true,"previous_response_id":null,"prompt_cache_key":null,"reasoning":{"effort":null,"summary":null},"safety_identifier":null,"service_tier":null,"store":true,"temperature":null,"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_p":null,"truncation":"disabled","usage":{"input_tokens":7,"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},"output_tokens":57,"output_tokens_details":{"reasoning_tokens":13},"total_tokens":64,"cost":0.00026175,"cost_status":"exact","cost_details":{"mode":"test","usd_per_million_input_tokens":0.75,"usd_per_million_output_tokens":4.5}},"user":null}}
                      */
                     "text/event-stream": string;
                 };

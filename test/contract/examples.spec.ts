@@ -150,6 +150,22 @@ describe('GET /openapi.json', () => {
     }
   })
 
+  it('shows streams with the events that a stream has, to the last', async () => {
+    for (const { method, path, operationId, requestBody, responses } of operations) {
+      const [shown] = Object.values(requestBody?.content['application/json']?.examples ?? {})
+      const stream = resolve<ResponseObject>(responses['200'] ?? { description: '' }).content?.[
+        'text/event-stream'
+      ]
+      if (shown === undefined || stream === undefined || path === '/mcp') continue
+      const body = { ...Object(shown.value), stream: true }
+      const answer = await gateway.post(path, body, { method })
+      const sent = eventKinds(await answer.text())
+      const example = eventKinds(String(stream.example))
+      expect(example, operationId).to.include.members(sent)
+      expect(example.at(-1), operationId).to.equal(sent.at(-1))
+    }
+  })
+
   it('names an answer like its request, in each operation that names its requests', () => {
     for (const { operationId, requestBody, responses } of operations) {
       const asked = Object.values(requestBody?.content ?? {}).flatMap(namesOf)
@@ -163,6 +179,12 @@ describe('GET /openapi.json', () => {
 })
 
 const namesOf = ({ examples = {} }: MediaType) => Object.keys(examples)
+
+/** Names of the events of a stream, or their data where it ends the stream, each once. */
+function eventKinds(text: string): string[] {
+  const kinds = readEvents(text).map(({ name, data }) => (data === '[DONE]' ? data : String(name)))
+  return [...new Set(kinds)]
+}
 
 /** Members that differ from call to call, or from a live key to a test key. */
 const varying =
