@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestGateway } from '../support/gateway.ts'
 import { contract } from './clients.ts'
-import { mockComplaints, proxyComplaints } from './prism.ts'
+import { clientComplaints, mockComplaints, proxyComplaints } from './prism.ts'
 import { run } from './try-client.ts'
 
 /** A check of the contract with another tool. Resolves with the tool's errors; `''` means no errors. */
@@ -46,5 +46,6 @@ export const documentChecks: DocumentCheck[] = [
     note: 'an edit as a form is checked on its way, but Prism breaks the bytes of its file',
     run: proxyComplaints,
   },
+  { name: 'prism-proxy-official-clients', run: clientComplaints },
   { name: 'prism-mock', run: mockComplaints },
 ]

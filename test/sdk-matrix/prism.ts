@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
 import { answerComplaints, received } from '../support/answers.ts'
 import {
   ownOperations,
@@ -53,11 +55,11 @@ function proxiedCalls(): ProxiedCall[] {
     },
     // Prism forwards bodies as text, which corrupts the picture, so the gateway refuses it.
     { name: 'an edit as a form', path: edits, body: form, status: 400 },
-    { name: 'a chat', path: chat, body: { model: 'gpt-5-mini', messages }, status: 200 },
+    { name: 'a chat', path: chat, body: { model: 'gpt-5.4-mini', messages }, status: 200 },
     {
       name: 'a streamed chat',
       path: chat,
-      body: { model: 'gpt-5-mini', messages, stream: true },
+      body: { model: 'gpt-5.4-mini', messages, stream: true },
       status: 200,
     },
     {
@@ -122,6 +124,75 @@ export async function proxyComplaints(gateway: TestGateway, tools: string): Prom
     await prism.stop()
   }
   return found.join('\n')
+}
+
+/** Errors that Prism finds, as a proxy, in what the official clients send and what they are answered. */
+export async function clientComplaints(gateway: TestGateway, tools: string): Promise<string> {
+  const prism = await startPrism(tools, ['proxy', fileURLToPath(contract), gateway.url])
+  const found: string[] = []
+  const watched = async (url: string | URL | Request, init?: RequestInit) => {
+    const answer = await fetch(url, init)
+    const violations = answer.headers.get('sl-violations')
+    if (violations !== null) found.push(`${new URL(answer.url).pathname}: ${violations}`)
+    return answer
+  }
+  const options = { apiKey: gateway.testKey, fetch: watched, maxRetries: 0 }
+  const openai = new OpenAI({ ...options, baseURL: `${prism.url}/v1` })
+  const anthropic = new Anthropic({ ...options, baseURL: prism.url })
+  try {
+    for (const [index, call] of clientCalls(openai, anthropic).entries()) {
+      const status = await call().then(
+        () => 200,
+        (error: { status?: number }) => error.status,
+      )
+      const expected = clientErrors[index] ?? 200
+      if (status !== expected) found.push(`call ${index}: ${String(status)}, not ${expected}`)
+    }
+  } finally {
+    await prism.stop()
+  }
+  return found.join('\n')
+}
+
+/** Statuses of the first calls of `clientCalls`, which are refused; the others succeed. */
+const clientErrors = [400, 404, 410, 429, 502, 404, 404]
+
+function clientCalls(openai: OpenAI, anthropic: Anthropic): (() => Promise<unknown>)[] {
+  const [model, claude, vectors] = ['gpt-5.4-mini', 'claude-sonnet-5', 'text-embedding-3-small']
+  const asked = [{ role: 'user' as const, content: prompt }]
+  const saying = (content: string) => [{ role: 'user' as const, content }]
+  const message = { model: claude, max_tokens: 100, messages: asked }
+  const {
+    chat: { completions },
+  } = openai
+  const headers = { prefer: 'respond-async', 'cache-control': 'no-store' }
+  const read = async (stream: PromiseLike<AsyncIterable<unknown>>) => {
+    let events = 0
+    for await (const _ of await stream) events++
+    if (events < 3) throw new Error('The stream is too short.')
+  }
+  return [
+    () => completions.create({ model, messages: saying('sandbox:content-policy') }),
+    () => completions.create({ model: 'no-such-model', messages: asked }),
+    () => openai.images.generate(retired),
+    () => completions.create({ model, messages: saying('sandbox:status=429') }),
+    () => openai.embeddings.create({ model: vectors, input: 'sandbox:status=500' }),
+    () => openai.responses.retrieve('resp_none'),
+    () => anthropic.messages.create({ ...message, model: 'no-such-model' }),
+    () => completions.create({ model, messages: asked }),
+    () => read(completions.create({ model, messages: asked, stream: true })),
+    () => openai.responses.create({ model, input: prompt }),
+    () => read(openai.responses.create({ model, input: prompt, stream: true })),
+    () => openai.images.generate({ prompt }),
+    () => openai.post('/images/edits', { body: { prompt, images: [{ image_url: pixel }] } }),
+    () => openai.post('/images/generations', { body: { prompt }, headers }),
+    () => openai.embeddings.create({ model: vectors, input: prompt }),
+    () => openai.moderations.create({ input: prompt }),
+    () => openai.models.list(),
+    () => anthropic.messages.create(message),
+    () => read(anthropic.messages.create({ ...message, stream: true })),
+    () => anthropic.messages.countTokens({ model: claude, messages: asked }),
+  ]
 }
 
 type Violation = { location: string[]; message: string }
