@@ -15508,27 +15508,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "build server",
-                 *       "mode": "live",
-                 *       "models": [
-                 *         "gpt-5.4-mini"
-                 *       ],
-                 *       "allowed_addresses": [
-                 *         "203.0.113.0/24"
-                 *       ],
-                 *       "limits": {
-                 *         "requests_per_minute": 600,
-                 *         "concurrency": 10
-                 *       },
-                 *       "budget": {
-                 *         "usd": "25",
-                 *         "period": "month"
-                 *       },
-                 *       "expires_at": "2027-11-22T12:00:00Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewApiKey"];
             };
         };
@@ -15541,63 +15520,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
-                     *       "object": "api_key",
-                     *       "kind": "key",
-                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
-                     *       "name": "build server",
-                     *       "mode": "live",
-                     *       "hint": "mag_live_…x7Qk",
-                     *       "state": "active",
-                     *       "scopes": [
-                     *         "inference"
-                     *       ],
-                     *       "models": [
-                     *         "gpt-5.4-mini"
-                     *       ],
-                     *       "allowed_addresses": [
-                     *         "203.0.113.0/24"
-                     *       ],
-                     *       "limits": {
-                     *         "requests_per_minute": 600,
-                     *         "tokens_per_minute": null,
-                     *         "images_per_minute": null,
-                     *         "concurrency": 10
-                     *       },
-                     *       "budget": {
-                     *         "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
-                     *         "amount": {
-                     *           "usd": "25",
-                     *           "nano_usd": 25000000000
-                     *         },
-                     *         "period": "month",
-                     *         "spent": {
-                     *           "usd": "24.88",
-                     *           "nano_usd": 24880000000
-                     *         },
-                     *         "reserved": {
-                     *           "usd": "0",
-                     *           "nano_usd": 0
-                     *         },
-                     *         "left": {
-                     *           "usd": "0.12",
-                     *           "nano_usd": 120000000
-                     *         },
-                     *         "renews_at": "2026-12-01T00:00:00.000Z"
-                     *       },
-                     *       "created_at": "2026-11-22T12:00:00.000Z",
-                     *       "expires_at": "2027-11-22T12:00:00.000Z",
-                     *       "revoked_at": null,
-                     *       "last_used_at": null,
-                     *       "replaced_by": null,
-                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
-                     *       "bound_to": null,
-                     *       "client": null,
-                     *       "key": "mag_live_…"
-                     *     }
-                     */
                     "application/json": components["schemas"]["CreatedApiKey"];
                 };
             };
@@ -16020,16 +15942,16 @@ export interface operations {
                      *         },
                      *         "period": "month",
                      *         "spent": {
-                     *           "usd": "24.88",
-                     *           "nano_usd": 24880000000
+                     *           "usd": "0",
+                     *           "nano_usd": 0
                      *         },
                      *         "reserved": {
                      *           "usd": "0",
                      *           "nano_usd": 0
                      *         },
                      *         "left": {
-                     *           "usd": "0.12",
-                     *           "nano_usd": 120000000
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
                      *         },
                      *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
@@ -16746,16 +16668,16 @@ export interface operations {
                      *         },
                      *         "period": "month",
                      *         "spent": {
-                     *           "usd": "24.88",
-                     *           "nano_usd": 24880000000
+                     *           "usd": "0",
+                     *           "nano_usd": 0
                      *         },
                      *         "reserved": {
                      *           "usd": "0",
                      *           "nano_usd": 0
                      *         },
                      *         "left": {
-                     *           "usd": "0.12",
-                     *           "nano_usd": 120000000
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
                      *         },
                      *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
@@ -17276,12 +17198,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "email": "grace@example.com",
-                 *       "role": "member"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewMember"];
             };
         };
@@ -17294,20 +17210,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "inv_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
-                     *       "object": "invitation",
-                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
-                     *       "email": "grace@example.com",
-                     *       "role": "member",
-                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
-                     *       "created_at": "2026-11-22T12:00:00.000Z",
-                     *       "expires_at": "2026-11-29T12:00:00.000Z",
-                     *       "token": "abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF",
-                     *       "link": "https://gateway.example/dashboard/invitations#token=abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF"
-                     *     }
-                     */
                     "application/json": components["schemas"]["CreatedInvitation"];
                 };
             };
