@@ -1,0 +1,205 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { parse } from 'yaml'
+import {
+  changesAsMarkdown,
+  contractChanges,
+  releasedContract,
+  unnamedChanges,
+} from '../../scripts/contract-changes.ts'
+
+const textOf = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
+
+type Parts = {
+  body?: object
+  answer?: object
+  parameter?: object
+  paths?: object
+  version?: string
+}
+
+/** A contract of one operation, whose schemas stand in the components. */
+const contract = ({ body, answer, parameter, paths, version = '1.2.3' }: Parts = {}) => ({
+  info: { version },
+  paths: {
+    '/a': {
+      post: {
+        parameters: [{ in: 'query', name: 'n', schema: { type: 'integer' }, ...parameter }],
+        requestBody: {
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/A' } } },
+        },
+        responses: {
+          200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/B' } } } },
+        },
+      },
+    },
+    ...paths,
+  },
+  components: {
+    schemas: { A: { type: 'object', ...body }, B: { type: 'object', ...answer } },
+  },
+})
+
+const member = (schema: object, required: string[] = []) => ({
+  properties: { m: schema },
+  required,
+})
+const open = (...values: string[]) => ({
+  anyOf: [{ type: 'string', enum: values }, { type: 'string' }],
+})
+const text = { type: 'string' }
+const words = (...values: string[]) => ({ type: 'string', enum: values })
+
+const pairs: [string, Parts, Parts, string[], string[]][] = [
+  [
+    'a new operation',
+    {},
+    { paths: { '/b': { get: { responses: {} } } } },
+    [],
+    ['GET /b (request): new'],
+  ],
+  [
+    'a removed operation',
+    { paths: { '/b': { get: { responses: {} } } } },
+    {},
+    ['GET /b (request): removed'],
+    [],
+  ],
+  ['a new required request member', {}, { body: member(text, ['m']) }, ['A.m (request): new'], []],
+  ['a new optional request member', {}, { body: member(text) }, [], ['A.m (request): new']],
+  ['a new answer member', {}, { answer: member(text, ['m']) }, [], ['B.m (answer): new']],
+  ['a removed answer member', { answer: member(text) }, {}, ['B.m (answer): removed'], []],
+  [
+    'a request member that is required',
+    { body: member(text) },
+    { body: member(text, ['m']) },
+    ['A.m (request): is required'],
+    [],
+  ],
+  [
+    'an answer member that is optional',
+    { answer: member(text, ['m']) },
+    { answer: member(text) },
+    ['B.m (answer): is optional'],
+    [],
+  ],
+  [
+    'a narrowed bound',
+    { body: member({ maximum: 9 }) },
+    { body: member({ maximum: 5 }) },
+    ['A.m (request): maximum 9 → 5'],
+    [],
+  ],
+  [
+    'a widened bound',
+    { body: member({ minimum: 9 }) },
+    { body: member({ minimum: 5 }) },
+    [],
+    ['A.m (request): minimum 9 → 5'],
+  ],
+  [
+    'a changed type',
+    { answer: member(text) },
+    { answer: member({ type: 'number' }) },
+    ['B.m (answer): type string → number'],
+    [],
+  ],
+  [
+    'an answer that may be null',
+    { answer: member(text) },
+    { answer: member({ type: ['string', 'null'] }) },
+    ['B.m (answer): type string → string | null'],
+    [],
+  ],
+  [
+    'a removed value of a request',
+    { body: member(words('a', 'b')) },
+    { body: member(words('a')) },
+    ['A.m (request): without value "b"'],
+    [],
+  ],
+  [
+    'a new value of a closed answer',
+    { answer: member(words('a')) },
+    { answer: member(words('a', 'b')) },
+    ['B.m (answer): new value "b"'],
+    [],
+  ],
+  [
+    'a new value of an open answer',
+    { answer: member(open('a')) },
+    { answer: member(open('a', 'b')) },
+    [],
+    ['B.m (answer): new value "b"'],
+  ],
+  [
+    'a required parameter',
+    {},
+    { parameter: { required: true } },
+    ['POST /a query n (request): is required'],
+    [],
+  ],
+  [
+    'a renamed parameter',
+    {},
+    { parameter: { name: 'k' } },
+    ['POST /a query n (request): removed'],
+    ['POST /a query k (request): new'],
+  ],
+]
+
+/** The same contract, its member's schema moved to the components. */
+const moved = (schema: object) => {
+  const whole = contract({ answer: member({ $ref: '#/components/schemas/M' }) })
+  return { ...whole, components: { schemas: { ...whole.components.schemas, M: schema } } }
+}
+
+describe('changes of the contract', () => {
+  for (const [name, older, newer, breaking, other] of pairs)
+    it(name, () => {
+      const changes = contractChanges(contract(older), contract(newer))
+      const said = (yes: boolean) =>
+        changes.filter((one) => one.breaking === yes).map((one) => `${one.place}: ${one.text}`)
+      expect([said(true), said(false)]).to.deep.equal([breaking, other])
+    })
+
+  it('a scalar moved to the components is no change, one widened there is', () => {
+    const older = contract({ answer: member(words('a')) })
+    expect(contractChanges(older, moved(words('a')))).to.deep.equal([])
+    expect(
+      contractChanges(older, moved(words('a', 'b'))).map(({ text: said }) => said),
+    ).to.deep.equal(['new value "b"'])
+  })
+
+  it('an unnamed breaking change and too small a version are refused', () => {
+    const older = contract({ answer: member(text) })
+    const line = '- `B.m (answer)`: removed'
+    expect(unnamedChanges(older, contract(), '')).to.deep.equal([
+      'info.version is 1.2.3; with these changes at least 2.0.0',
+      `CHANGELOG.md lacks the line: ${line}`,
+    ])
+    const next = contract({ version: '2.0.0' })
+    expect(
+      unnamedChanges(older, next, changesAsMarkdown(contractChanges(older, next))),
+    ).to.deep.equal([])
+    expect(
+      unnamedChanges(
+        { ...older, info: { version: '0.1.0' } },
+        contract({ version: '0.2.0' }),
+        line,
+      ),
+    ).to.deep.equal([])
+    expect(unnamedChanges(older, older, '')).to.deep.equal([])
+  })
+
+  it('the contract differs from the last release only as its version and the changelog say', () => {
+    const last = releasedContract()
+    const changelog = textOf('CHANGELOG.md')
+    const now = parse(textOf('openapi.yaml')) as Record<string, unknown>
+    expect(
+      last !== undefined,
+      'a release keeps its contract: npm run contract-changes -- --release',
+    ).to.equal(/^## \[\d/mu.test(changelog))
+    if (last) expect(unnamedChanges(last, now, changelog)).to.deep.equal([])
+  })
+})
