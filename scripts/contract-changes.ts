@@ -25,12 +25,11 @@ type Fact = {
 export type Change = { place: string; text: string; breaking: boolean }
 
 const semver = createRequire(import.meta.url)('semver') as {
-  major: (version: string) => number
   gte: (version: string, other: string) => boolean
   inc: (version: string, part: 'major' | 'minor' | 'patch') => string | null
 }
 const released = new URL('../openapi-released.json.br', import.meta.url)
-const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace', 'query']
+const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options']
 const lowest = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']
 const highest = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']
 const forms = ['format', 'pattern', 'multipleOf', 'uniqueItems']
@@ -191,7 +190,9 @@ function differences(side: Side, place: string, from: Fact, to: Fact): Change[] 
     say(to.required ? 'is required' : 'is optional', to.required === request)
   const [gone, come] = [without(from.types, to.types), without(to.types, from.types)]
   if (gone.length + come.length > 0) {
-    const breaking = (request ? gone : come).length > 0 || from.types === undefined
+    const [narrow, wide] = request ? [to, from] : [from, to]
+    const breaking =
+      narrow.types !== undefined && (wide.types === undefined || (request ? gone : come).length > 0)
     say(`type ${from.types?.join(' | ') ?? 'any'} → ${to.types?.join(' | ') ?? 'any'}`, breaking)
   }
   if (from.values === undefined && to.values !== undefined)
@@ -246,14 +247,13 @@ export function unnamedChanges(older: Members, newer: Members, changelog: string
   const changes = contractChanges(older, newer)
   const breaking = changes.filter((one) => one.breaking)
   const [from, to] = [older, newer].map((one) => String(members(one['info'])['version']))
-  const same = JSON.stringify(older) === JSON.stringify(newer)
-  if (same || from === undefined || to === undefined) return []
+  if (!from || !to || JSON.stringify(older) === JSON.stringify(newer)) return []
   const part =
     breaking.length === 0
       ? changes.length === 0
         ? 'patch'
         : 'minor'
-      : semver.major(from) > 0
+      : !from.startsWith('0.')
         ? 'major'
         : 'minor'
   const least = semver.inc(from, part) ?? from

@@ -112,6 +112,27 @@ const pairs: [string, Parts, Parts, string[], string[]][] = [
     [],
   ],
   [
+    'a request of any type',
+    { body: member({ type: ['string', 'null'] }) },
+    { body: member({}) },
+    [],
+    ['A.m (request): type string | null → any'],
+  ],
+  [
+    'an answer of any type',
+    { answer: member(text) },
+    { answer: member({}) },
+    ['B.m (answer): type string → any'],
+    [],
+  ],
+  [
+    'an answer that is never null',
+    { answer: member({ type: ['string', 'null'] }) },
+    { answer: member(text) },
+    [],
+    ['B.m (answer): type string | null → string'],
+  ],
+  [
     'a removed value of a request',
     { body: member(words('a', 'b')) },
     { body: member(words('a')) },
