@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Kysely } from 'kysely'
+import { textPatterns } from '../../generated/client-values.ts'
 import type { components } from '../../generated/types.ts'
 import type { Actor, Caller } from '../core/caller.ts'
 import type { Cassette, Interaction } from '../core/cassette.ts'
@@ -40,6 +41,9 @@ const loadedBytesMax = 2 * cassetteBytesMax
 const placesMax = 1000
 const sweepMs = 3_600_000
 
+const nameForm = new RegExp(textPatterns.CassetteName)
+const nameText = `'name' must match ${textPatterns.CassetteName}. For example: "checkout".`
+
 /** The cassettes of accounts (docs/recipes/record-and-replay.md). */
 export function createCassettes(options: Options) {
   const { audit, clock } = options
@@ -67,9 +71,12 @@ export function createCassettes(options: Options) {
       const interactions = await readAll(options, await find(options, which))
       return { object: 'cassette_file', version: 1, interactions }
     },
-    /** Replaces the cassette of this name. */
-    import: async (by: Actor, which: Which, { interactions }: Schemas['CassetteFile']) =>
-      cassetteForm(await store(options, by, which, interactions)),
+    /** Replaces the cassette of this name. Throws `invalid_value` for a name that no key could have. */
+    import: async (by: Actor, which: Which, { interactions }: Schemas['CassetteFile']) => {
+      if (!nameForm.test(which.name))
+        throw new GatewayError('invalid_value', nameText, { param: 'name' })
+      return cassetteForm(await store(options, by, which, interactions))
+    },
     remove: (by: Actor, which: Which) =>
       db.transaction().execute(async (transaction) => {
         const row = await find({ ...options, store: { db: transaction } }, which)

@@ -114,6 +114,11 @@ forEachStore('cassettes', () => {
       code: 'invalid_value',
       param: 'version',
     })
+    for (const wrong of ['a%2Fb', '-a', 'a'.repeat(65), 'a%0Ab']) {
+      const path = `/api/cassettes/${wrong}`
+      const answer = await player.post(path, file, { method: 'PUT', key: player.adminKey })
+      await expectError(answer, { status: 400, code: 'invalid_value', param: 'name' })
+    }
     const [one] = file.interactions
     const odd = { ...file, interactions: [{ ...one, response: { status: '200' } }] }
     const param = 'interactions[0].response.status'
@@ -147,6 +152,9 @@ forEachStore('cassettes', () => {
     })
     const { data } = await chat(openAiClient(player, made.key))
     expect(data.choices[0]!.message.content).to.equal('Hello.')
+    const misnamed = await runCommand(['cassettes', 'import', 'c/i', file], to)
+    expect(misnamed.stderr).to.include("'name' must match ^[A-Za-z0-9]")
+    expect(misnamed).to.include({ code: 2, stdout: '' })
     writeFileSync(file, '{"object": "cassette_file"}')
     const bad = await runCommand(['cassettes', 'import', 'ci', file], to)
     expect(bad).to.include({ code: 2 })
