@@ -94,7 +94,10 @@ export interface components {
              * @enum {string}
              */
             quality?: "auto" | "low" | "medium" | "high" | "xhigh" | "max" | "standard" | "hd";
-            /** @description Seed for reproducible images, for models that support one. */
+            /**
+             * Format: int32
+             * @description Seed for reproducible images, for models that support one.
+             */
             seed?: number;
             /**
              * @description File format. The default depends on the model. Only models of vector pictures make svg.

@@ -2254,7 +2254,10 @@ export interface components {
             access_token: string;
             /** @description How to send the token, `Bearer`. */
             token_type: string;
-            /** @description Lifetime of the access token in seconds. */
+            /**
+             * Format: int32
+             * @description Lifetime of the access token in seconds.
+             */
             expires_in: number;
             /** @description Gets the next access token; absent for client credentials and without `offline_access`. */
             refresh_token?: string;
@@ -2294,11 +2297,17 @@ export interface components {
         RegisteredClient: {
             /** @description The identifier that the client sends with each request to the OAuth endpoints. */
             client_id: string;
-            /** @description When the client registered, as Unix time in seconds. */
+            /**
+             * Format: int64
+             * @description When the client registered, as Unix time in seconds.
+             */
             client_id_issued_at?: number;
             /** @description The secret of the client, returned only here; absent for a public client. */
             client_secret?: string;
-            /** @description When the secret expires, as Unix time in seconds; 0 for never. */
+            /**
+             * Format: int64
+             * @description When the secret expires, as Unix time in seconds; 0 for never.
+             */
             client_secret_expires_at?: number;
             /** @description The name that the consent page and the list of connections show. */
             client_name?: string;
@@ -2400,7 +2409,10 @@ export interface components {
         /** @description The prices from which `cost` was calculated. */
         CostDetails: {
             mode?: components["schemas"]["Mode"];
-            /** @description Number of images that were charged. */
+            /**
+             * Format: int32
+             * @description Number of images that were charged.
+             */
             images?: number;
             /** @description The price of an image. */
             usd_per_image?: components["schemas"]["Usd"];
@@ -2416,7 +2428,10 @@ export interface components {
             usd_per_million_image_tokens?: components["schemas"]["Usd"];
             /** @description The price of a million tokens of sound in the output. */
             usd_per_million_audio_output_tokens?: components["schemas"]["Usd"];
-            /** @description Number of web searches that were charged. */
+            /**
+             * Format: int32
+             * @description Number of web searches that were charged.
+             */
             web_searches?: number;
             /** @description The price of a search of the web. */
             usd_per_web_search?: components["schemas"]["Usd"];
@@ -2451,7 +2466,10 @@ export interface components {
         /** @description An amount in US dollars and in whole nano-dollars (1e-9 USD). */
         Money: {
             usd: components["schemas"]["DecimalUsd"];
-            /** @description The same amount in nano-dollars, as a whole number to add up exactly. */
+            /**
+             * Format: int64
+             * @description The same amount in nano-dollars, as a whole number to add up exactly.
+             */
             nano_usd: number;
         };
         /**
@@ -2460,13 +2478,25 @@ export interface components {
          *     every call. `concurrency` limits the calls that run at the same time.
          */
         Limits: {
-            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
+            /**
+             * Format: int32
+             * @description The most in a minute, or at the same time; null sets no limit of its own.
+             */
             requests_per_minute: number | null;
-            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
+            /**
+             * Format: int32
+             * @description The most in a minute, or at the same time; null sets no limit of its own.
+             */
             tokens_per_minute: number | null;
-            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
+            /**
+             * Format: int32
+             * @description The most in a minute, or at the same time; null sets no limit of its own.
+             */
             images_per_minute: number | null;
-            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
+            /**
+             * Format: int32
+             * @description The most in a minute, or at the same time; null sets no limit of its own.
+             */
             concurrency: number | null;
         };
         /**
@@ -2500,13 +2530,25 @@ export interface components {
         NullableBudgetState: components["schemas"]["BudgetState"] | null;
         /** @description The limits to set. `null` sets no limit of its own; 0 refuses every call. */
         NewLimits: {
-            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
+            /**
+             * Format: int32
+             * @description The most in a minute, or at the same time; null sets no limit of its own.
+             */
             requests_per_minute?: number | null;
-            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
+            /**
+             * Format: int32
+             * @description The most in a minute, or at the same time; null sets no limit of its own.
+             */
             tokens_per_minute?: number | null;
-            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
+            /**
+             * Format: int32
+             * @description The most in a minute, or at the same time; null sets no limit of its own.
+             */
             images_per_minute?: number | null;
-            /** @description The most in a minute, or at the same time; null sets no limit of its own. */
+            /**
+             * Format: int32
+             * @description The most in a minute, or at the same time; null sets no limit of its own.
+             */
             concurrency?: number | null;
         };
         /** @description Maximum spending from now on; 0 refuses every call that costs anything. */
@@ -2555,15 +2597,27 @@ export interface components {
         AccountActivity: {
             /** @description The start of the UTC month. */
             since: components["schemas"]["Time"];
-            /** @description Calls that reached a provider or were answered from the cache. */
+            /**
+             * Format: int64
+             * @description Calls that reached a provider or were answered from the cache.
+             */
             calls: number;
-            /** @description Those of the calls that failed. */
+            /**
+             * Format: int64
+             * @description Those of the calls that failed.
+             */
             failed_calls: number;
             /** @description The cost of the calls since then. */
             spent: components["schemas"]["MoneySum"];
-            /** @description People who belong to the account. */
+            /**
+             * Format: int32
+             * @description People who belong to the account.
+             */
             members: number;
-            /** @description Number of active API keys. */
+            /**
+             * Format: int32
+             * @description Number of active API keys.
+             */
             keys: number;
         };
         /** @description A page of accounts. */
@@ -2641,9 +2695,15 @@ export interface components {
         /** @description The settings of the response cache. */
         ResponseCache: {
             object: components["schemas"]["ResponseCacheObject"];
-            /** @description Seconds for which a response is cached; 0 if the cache is off. */
+            /**
+             * Format: int32
+             * @description Seconds for which a response is cached; 0 if the cache is off.
+             */
             ttl_seconds: number;
-            /** @description Maximum size of a cached response. */
+            /**
+             * Format: int64
+             * @description Maximum size of a cached response.
+             */
             entry_bytes_max: number;
         };
         /** @description A page of administrative actions. */
@@ -2676,13 +2736,25 @@ export interface components {
          */
         RateLimitState: {
             kind: components["schemas"]["RateLimitKind"];
-            /** @description The most that the window allows. */
+            /**
+             * Format: int64
+             * @description The most that the window allows.
+             */
             limit: number;
-            /** @description What is left of `limit` now. */
+            /**
+             * Format: int64
+             * @description What is left of `limit` now.
+             */
             remaining: number;
-            /** @description Length of the window; null for `concurrency`. */
+            /**
+             * Format: int32
+             * @description Length of the window; null for `concurrency`.
+             */
             window_seconds: number | null;
-            /** @description Seconds until the window ends; 0 if no window is open, null for `concurrency`. */
+            /**
+             * Format: int32
+             * @description Seconds until the window ends; 0 if no window is open, null for `concurrency`.
+             */
             reset_seconds: number | null;
         };
         /** @description The id of an API key, which is not its secret, such as `key_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
@@ -2753,11 +2825,20 @@ export interface components {
             budget: components["schemas"]["NullableBudgetState"];
             /** @description When the key was created. */
             created_at: components["schemas"]["Time"];
-            /** @description When the key expires; null for never. */
+            /**
+             * Format: date-time
+             * @description When the key expires; null for never.
+             */
             expires_at: string | null;
-            /** @description When the key was revoked; null if it was not. */
+            /**
+             * Format: date-time
+             * @description When the key was revoked; null if it was not.
+             */
             revoked_at: string | null;
-            /** @description When the key was last used, to the minute; null for never. */
+            /**
+             * Format: date-time
+             * @description When the key was last used, to the minute; null for never.
+             */
             last_used_at: string | null;
             /** @description Id of the key that replaces this key; null if this key was not rotated. */
             replaced_by: string | null;
@@ -2803,11 +2884,20 @@ export interface components {
             budget: components["schemas"]["NullableBudgetState"];
             /** @description When the key was created. */
             created_at: components["schemas"]["Time"];
-            /** @description When the key expires; null for never. */
+            /**
+             * Format: date-time
+             * @description When the key expires; null for never.
+             */
             expires_at: string | null;
-            /** @description When the key was revoked; null if it was not. */
+            /**
+             * Format: date-time
+             * @description When the key was revoked; null if it was not.
+             */
             revoked_at: string | null;
-            /** @description When the key was last used, to the minute; null for never. */
+            /**
+             * Format: date-time
+             * @description When the key was last used, to the minute; null for never.
+             */
             last_used_at: string | null;
             /** @description Id of the key that replaces this key; null if this key was not rotated. */
             replaced_by: string | null;
@@ -2846,6 +2936,7 @@ export interface components {
         /** @description The only addresses and networks (CIDR) that the key may be used from; null allows all. */
         GivenAddresses: string[] | null;
         /**
+         * Format: date-time
          * @description An existing time in the future, such as 2027-11-22T12:00:00Z; null for never.
          * @example 2027-11-22T12:00:00Z
          */
@@ -2885,6 +2976,7 @@ export interface components {
             expires_at?: components["schemas"]["EndTime"];
         };
         /**
+         * Format: int32
          * @description Minutes for which the old key keeps working, at most seven days.
          * @default 60
          */
@@ -2941,13 +3033,19 @@ export interface components {
             /** @description The version that the program reports; null if it reports none. */
             version: string | null;
             key: components["schemas"]["UsedKey"];
-            /** @description When the program last connected; null if the gateway saw no connection. */
+            /**
+             * Format: date-time
+             * @description When the program last connected; null if the gateway saw no connection.
+             */
             connected_at: string | null;
             /** @description When the program last sent a request. */
             last_seen_at: components["schemas"]["Time"];
             /** @description The tool that the program called last; null if it called none. */
             last_tool: string | null;
-            /** @description When the program called `last_tool`; null if it called none. */
+            /**
+             * Format: date-time
+             * @description When the program called `last_tool`; null if it called none.
+             */
             last_tool_at: string | null;
         };
         /** @description A page of programs that use the tool server. */
@@ -3009,7 +3107,10 @@ export interface components {
             address: string | null;
             /** @description The `x-request-id` of the last attempt; null if it has none. */
             request_id: string | null;
-            /** @description Number of attempts. */
+            /**
+             * Format: int64
+             * @description Number of attempts.
+             */
             times: number;
             /** @description When the first of the attempts was made. */
             first_at: components["schemas"]["Time"];
@@ -3035,9 +3136,15 @@ export interface components {
             object: components["schemas"]["CassetteObject"];
             account_id: components["schemas"]["AccountId"];
             name: components["schemas"]["CassetteName"];
-            /** @description The number of recorded requests to vendors. */
+            /**
+             * Format: int32
+             * @description The number of recorded requests to vendors.
+             */
             interactions: number;
-            /** @description The size of the content as JSON. */
+            /**
+             * Format: int64
+             * @description The size of the content as JSON.
+             */
             bytes: number;
             /** @description False if an answer did not fit into the cassette. Calls are not recorded in it any more. */
             is_complete: boolean;
@@ -3060,7 +3167,10 @@ export interface components {
         /** @description The content of a cassette. */
         CassetteFile: {
             object: components["schemas"]["CassetteFileObject"];
-            /** @description The version of the form of the file. */
+            /**
+             * Format: int32
+             * @description The version of the form of the file.
+             */
             version: number;
             /** @description The requests to vendors, in order. */
             interactions: components["schemas"]["CassetteInteraction"][];
@@ -3104,7 +3214,10 @@ export interface components {
         };
         /** @description The answer. At most one of `json`, `events`, `text` and `base64` has its body. */
         CassetteResponse: {
-            /** @description The HTTP status; absent if the vendor did not answer. */
+            /**
+             * Format: int32
+             * @description The HTTP status; absent if the vendor did not answer.
+             */
             status?: number;
             /** @description Headers that the gateway reads. */
             headers?: {
@@ -3190,9 +3303,13 @@ export interface components {
             events: components["schemas"]["WebhookEventTypes"];
             /** @description Whether events are delivered. */
             enabled: boolean;
-            /** @description When the receiver answered 410, which disabled the webhook; null if it did not. */
+            /**
+             * Format: date-time
+             * @description When the receiver answered 410, which disabled the webhook; null if it did not.
+             */
             gone_at: string | null;
             /**
+             * Format: date-time
              * @description Until when the previous secret also signs; null if the secret was not rotated in the last
              *     24 hours.
              */
@@ -3223,9 +3340,13 @@ export interface components {
             events: components["schemas"]["WebhookEventTypes"];
             /** @description Whether events are delivered. */
             enabled: boolean;
-            /** @description When the receiver answered 410, which disabled the webhook; null if it did not. */
+            /**
+             * Format: date-time
+             * @description When the receiver answered 410, which disabled the webhook; null if it did not.
+             */
             gone_at: string | null;
             /**
+             * Format: date-time
              * @description Until when the previous secret also signs; null if the secret was not rotated in the last
              *     24 hours.
              */
@@ -3247,11 +3368,17 @@ export interface components {
         WebhookAttempt: {
             /** @description When the request was sent. */
             at: components["schemas"]["Time"];
-            /** @description The status of the answer; null without one. */
+            /**
+             * Format: int32
+             * @description The status of the answer; null without one.
+             */
             status: number | null;
             /** @description Why the attempt failed; null if it succeeded. */
             error: string | null;
-            /** @description Milliseconds until the receiver answered or the attempt failed. */
+            /**
+             * Format: int64
+             * @description Milliseconds until the receiver answered or the attempt failed.
+             */
             duration_ms: number;
         };
         /** @description An event for one webhook. */
@@ -3266,7 +3393,10 @@ export interface components {
             state: components["schemas"]["WebhookDeliveryState"];
             /** @description When the event happened. */
             created_at: components["schemas"]["Time"];
-            /** @description When the next attempt is due; null for an ended delivery. */
+            /**
+             * Format: date-time
+             * @description When the next attempt is due; null for an ended delivery.
+             */
             next_attempt_at: string | null;
             /** @description The newest attempts, oldest first. */
             attempts: components["schemas"]["WebhookAttempt"][];
@@ -3611,35 +3741,80 @@ export interface components {
         UsageDimension: "hour" | "day" | "month" | "model" | "provider" | "key" | "member" | "face" | "modality" | "outcome";
         /** @description The sums of the calls of a group or a range. */
         UsageSums: {
-            /** @description Calls that reached a provider or were answered from the cache. */
+            /**
+             * Format: int64
+             * @description Calls that reached a provider or were answered from the cache.
+             */
             calls: number;
-            /** @description Calls that failed. */
+            /**
+             * Format: int64
+             * @description Calls that failed.
+             */
             failed_calls: number;
-            /** @description Calls that were answered from the cache, free of charge. */
+            /**
+             * Format: int64
+             * @description Calls that were answered from the cache, free of charge.
+             */
             cached_calls: number;
-            /** @description Calls whose cost is not known. `cost` does not include them. */
+            /**
+             * Format: int64
+             * @description Calls whose cost is not known. `cost` does not include them.
+             */
             unpriced_calls: number;
-            /** @description All input tokens. */
+            /**
+             * Format: int64
+             * @description All input tokens.
+             */
             input_tokens: number;
-            /** @description Input tokens that the provider read from its prompt cache. */
+            /**
+             * Format: int64
+             * @description Input tokens that the provider read from its prompt cache.
+             */
             cached_input_tokens: number;
-            /** @description Input tokens that the provider wrote to its prompt cache. */
+            /**
+             * Format: int64
+             * @description Input tokens that the provider wrote to its prompt cache.
+             */
             cache_write_tokens: number;
-            /** @description Audio input tokens. */
+            /**
+             * Format: int64
+             * @description Audio input tokens.
+             */
             audio_input_tokens: number;
-            /** @description Image input tokens. */
+            /**
+             * Format: int64
+             * @description Image input tokens.
+             */
             image_input_tokens: number;
-            /** @description All output tokens. */
+            /**
+             * Format: int64
+             * @description All output tokens.
+             */
             output_tokens: number;
-            /** @description Output tokens that were used for reasoning. */
+            /**
+             * Format: int64
+             * @description Output tokens that were used for reasoning.
+             */
             reasoning_tokens: number;
-            /** @description Audio output tokens. */
+            /**
+             * Format: int64
+             * @description Audio output tokens.
+             */
             audio_output_tokens: number;
-            /** @description Image output tokens. */
+            /**
+             * Format: int64
+             * @description Image output tokens.
+             */
             image_output_tokens: number;
-            /** @description Delivered images. */
+            /**
+             * Format: int64
+             * @description Delivered images.
+             */
             images: number;
-            /** @description Total duration of all calls. */
+            /**
+             * Format: int64
+             * @description Total duration of all calls.
+             */
             duration_ms: number;
             /** @description The cost of the calls; calls whose cost is not known are not included. */
             cost: components["schemas"]["MoneySum"];
@@ -3652,7 +3827,10 @@ export interface components {
          */
         MoneySum: {
             usd: components["schemas"]["ExactUsd"];
-            /** @description Null above 9007199.254740991 USD. */
+            /**
+             * Format: int64
+             * @description Null above 9007199.254740991 USD.
+             */
             nano_usd: number | null;
         };
         /** @enum {string} */
@@ -3701,7 +3879,10 @@ export interface components {
             group_by: components["schemas"]["UsageDimension"][];
             /** @description The groups, one for each combination of the dimensions that has calls. */
             data: components["schemas"]["UsageGroup"][];
-            /** @description Number of items in `data`. It is the last member, so a file that has it is complete. */
+            /**
+             * Format: int64
+             * @description Number of items in `data`. It is the last member, so a file that has it is complete.
+             */
             rows: number;
         };
         /** @enum {string} */
@@ -3715,7 +3896,10 @@ export interface components {
             to: components["schemas"]["Time"];
             /** @description The recorded calls of the range. */
             data: components["schemas"]["RequestRecord"][];
-            /** @description Number of items in `data`. It is the last member, so a file that has it is complete. */
+            /**
+             * Format: int64
+             * @description Number of items in `data`. It is the last member, so a file that has it is complete.
+             */
             rows: number;
         };
         /** @enum {string} */
@@ -3755,7 +3939,10 @@ export interface components {
         /** @description A line of the calculation of a cost. */
         CostLine: {
             what: components["schemas"]["CostLineKind"];
-            /** @description Number of units, such as tokens, images or searches. */
+            /**
+             * Format: int64
+             * @description Number of units, such as tokens, images or searches.
+             */
             units: number;
             /** @description Price of one unit, in the service tier and at the time of the call. */
             unit_price: components["schemas"]["ExactUsd"];
@@ -3825,9 +4012,15 @@ export interface components {
             quality?: string;
             /** @description Width and height in pixels, such as `1024x1024`. */
             size?: string;
-            /** @description Width times height; absent if the size is not known. */
+            /**
+             * Format: int64
+             * @description Width times height; absent if the size is not known.
+             */
             pixels?: number;
-            /** @description Input images of all upstream calls. */
+            /**
+             * Format: int32
+             * @description Input images of all upstream calls.
+             */
             reference_images?: number;
         };
         /** @enum {string} */
@@ -3872,25 +4065,55 @@ export interface components {
         };
         /** @description What the call used, as the provider counted it. */
         RequestUsage: {
-            /** @description All input tokens. */
+            /**
+             * Format: int64
+             * @description All input tokens.
+             */
             input_tokens: number;
-            /** @description Input tokens that the provider read from its prompt cache. */
+            /**
+             * Format: int64
+             * @description Input tokens that the provider read from its prompt cache.
+             */
             cached_input_tokens: number;
-            /** @description Input tokens that the provider wrote to its prompt cache. */
+            /**
+             * Format: int64
+             * @description Input tokens that the provider wrote to its prompt cache.
+             */
             cache_write_tokens: number;
-            /** @description Audio input tokens. */
+            /**
+             * Format: int64
+             * @description Audio input tokens.
+             */
             audio_input_tokens: number;
-            /** @description Image input tokens. */
+            /**
+             * Format: int64
+             * @description Image input tokens.
+             */
             image_input_tokens: number;
-            /** @description All output tokens. */
+            /**
+             * Format: int64
+             * @description All output tokens.
+             */
             output_tokens: number;
-            /** @description Output tokens that were used for reasoning. */
+            /**
+             * Format: int64
+             * @description Output tokens that were used for reasoning.
+             */
             reasoning_tokens: number;
-            /** @description Audio output tokens. */
+            /**
+             * Format: int64
+             * @description Audio output tokens.
+             */
             audio_output_tokens: number;
-            /** @description Image output tokens. */
+            /**
+             * Format: int64
+             * @description Image output tokens.
+             */
             image_output_tokens: number;
-            /** @description Delivered images. */
+            /**
+             * Format: int32
+             * @description Delivered images.
+             */
             images: number;
         };
         /** @description One attempt on one route. */
@@ -3901,9 +4124,13 @@ export interface components {
             upstream_model: string;
             /** @description `ok`, or the kind of failure (`FailureKind`). */
             outcome: string;
-            /** @description HTTP status of the provider; null if it did not respond. */
+            /**
+             * Format: int32
+             * @description HTTP status of the provider; null if it did not respond.
+             */
             status: number | null;
             /**
+             * Format: int64
              * @description Milliseconds from the start of the call to the start of the attempt; null for calls of
              *     older versions of the gateway.
              */
@@ -3943,7 +4170,10 @@ export interface components {
             meaning: string | null;
             /** @description How to fix the error. */
             remedy: string | null;
-            /** @description Number of failed calls with this cause. */
+            /**
+             * Format: int64
+             * @description Number of failed calls with this cause.
+             */
             calls: number;
             /** @description When the last of the calls began. */
             last_at: components["schemas"]["Time"];
@@ -3975,7 +4205,10 @@ export interface components {
             error_code: string;
             /** @description How to fix the error. */
             remedy: string | null;
-            /** @description Number of refused calls with this key and cause. */
+            /**
+             * Format: int64
+             * @description Number of refused calls with this key and cause.
+             */
             calls: number;
             /** @description When the last call was refused. */
             last_at: components["schemas"]["Time"];
@@ -3987,7 +4220,10 @@ export interface components {
             mode: components["schemas"]["Mode"];
             from: components["schemas"]["Time"];
             to: components["schemas"]["Time"];
-            /** @description Number of refused calls of the account. Calls with an unknown key are not included. */
+            /**
+             * Format: int64
+             * @description Number of refused calls of the account. Calls with an unknown key are not included.
+             */
             calls: number;
             /** @description The refusals by key and cause, most frequent first. */
             data: components["schemas"]["Refusal"][];
@@ -4036,7 +4272,10 @@ export interface components {
              *     gateway.
              */
             warnings: components["schemas"]["Warning"][];
-            /** @description Duration of the call in milliseconds. */
+            /**
+             * Format: int64
+             * @description Duration of the call in milliseconds.
+             */
             duration_ms: number;
         };
         /** @description A page of recorded calls. */
@@ -4084,7 +4323,10 @@ export interface components {
         Measured: {
             from: components["schemas"]["Time"];
             to: components["schemas"]["Time"];
-            /** @description Number of calls that are included. */
+            /**
+             * Format: int64
+             * @description Number of calls that are included.
+             */
             calls: number;
             /** @description Whether every call of the range is included. */
             is_whole: boolean;
@@ -4096,15 +4338,25 @@ export interface components {
          *     cancelled calls do not count as failures.
          */
         AttemptMeasures: {
-            /** @description Number of successful and failed attempts. */
+            /**
+             * Format: int64
+             * @description Number of successful and failed attempts.
+             */
             attempts: number;
-            /** @description Number of failed attempts. */
+            /**
+             * Format: int64
+             * @description Number of failed attempts.
+             */
             failures: number;
             /** @description Failed attempts as a fraction of the attempts, from 0 to 1; null without attempts. */
             error_rate: number | null;
-            /** @description Median duration of successful attempts; null if there are none. */
+            /**
+             * Format: int64
+             * @description Median duration of successful attempts; null if there are none.
+             */
             median_ms: number | null;
             /**
+             * Format: int64
              * @description Duration in milliseconds that 95 % of successful attempts stay within; null if there are
              *     none.
              */
@@ -4169,7 +4421,10 @@ export interface components {
         FailureCount: {
             /** @description The kind of failure, as in the attempts of a request. */
             cause: string;
-            /** @description Number of attempts that failed so. */
+            /**
+             * Format: int64
+             * @description Number of attempts that failed so.
+             */
             attempts: number;
         };
         /** @description The latest failed attempt at the provider. */
@@ -4177,7 +4432,10 @@ export interface components {
             at: components["schemas"]["Time"];
             /** @description The kind of failure, as in the attempts of a request. */
             cause: string;
-            /** @description HTTP status of the provider, if it responded. */
+            /**
+             * Format: int32
+             * @description HTTP status of the provider, if it responded.
+             */
             status: number | null;
             /** @description The name of the model at the provider. */
             upstream_model: string;
@@ -4253,7 +4511,10 @@ export interface components {
             object: components["schemas"]["ProviderKeyTestObject"];
             /** @description Whether the provider answered with its list of models. */
             accepted: boolean;
-            /** @description HTTP status of the provider; null if it did not answer. */
+            /**
+             * Format: int32
+             * @description HTTP status of the provider; null if it did not answer.
+             */
             status: number | null;
             /** @description What happened, in one sentence. */
             message: string;
@@ -4290,7 +4551,10 @@ export interface components {
             base_url: string | null;
             /** @description The variable that changes the address; null if gateway.yaml sets it. */
             base_url_setting: string | null;
-            /** @description Models of the catalog that have a route to the provider. */
+            /**
+             * Format: int32
+             * @description Models of the catalog that have a route to the provider.
+             */
             models: number;
             /** @description Whether models that are not in the catalog are passed on to the provider. */
             takes_any_model: boolean;
@@ -4413,13 +4677,20 @@ export interface components {
         /** @description The name of a tool, of a function or of the author of a message. */
         PlainName: string;
         /**
+         * Format: int32
          * @description Number of images.
          * @default 1
          */
         ImageCount: number;
-        /** @description Number of images. Takes precedence over `n` of the request. */
+        /**
+         * Format: int32
+         * @description Number of images. Takes precedence over `n` of the request.
+         */
         ChatImageCount: number;
-        /** @description Quality of a JPEG or WebP, from 0 to 100. */
+        /**
+         * Format: int32
+         * @description Quality of a JPEG or WebP, from 0 to 100.
+         */
         ImageCompression: number;
         /**
          * @description `auto`, or pixels as WIDTHxHEIGHT, for example `1024x1024`.
@@ -4452,6 +4723,7 @@ export interface components {
          */
         ImageClassOrPixels: string;
         /**
+         * Format: int32
          * @description Makes an image repeatable, and increases by one for each further image. Models without seeds
          *     ignore it with a warning.
          */
@@ -4512,6 +4784,7 @@ export interface components {
         /** @description Sends each image as a server-sent event as soon as it is made, and pings before it. */
         ImageStream: boolean;
         /**
+         * Format: int32
          * @description Partial images to send of each image while it is made, in the stream of the response with
          *     `stream: true`, or in the events of a job with `Prefer: respond-async`. A provider may send
          *     fewer, and charges output tokens for them. A model that makes none reports this in `warnings`.
@@ -4635,18 +4908,33 @@ export interface components {
         };
         /** @description The input tokens by what they stand for. */
         ImageTokenDetails: {
-            /** @description Tokens of the prompt. */
+            /**
+             * Format: int64
+             * @description Tokens of the prompt.
+             */
             text_tokens: number;
-            /** @description Tokens of the input images. */
+            /**
+             * Format: int64
+             * @description Tokens of the input images.
+             */
             image_tokens: number;
         };
         /** @description Token counts as the vendor reported them; 0 for models with a price per image. */
         ImageUsage: {
-            /** @description Tokens of the prompt and the input images. */
+            /**
+             * Format: int64
+             * @description Tokens of the prompt and the input images.
+             */
             input_tokens: number;
-            /** @description Tokens of the images that were made. */
+            /**
+             * Format: int64
+             * @description Tokens of the images that were made.
+             */
             output_tokens: number;
-            /** @description The sum of input and output tokens. */
+            /**
+             * Format: int64
+             * @description The sum of input and output tokens.
+             */
             total_tokens: number;
             input_tokens_details: components["schemas"]["ImageTokenDetails"];
             /** @description US dollars; null if the price is not known. */
@@ -4656,7 +4944,10 @@ export interface components {
         };
         /** @description `size` and `output_format` describe the images that are returned. */
         ImagesResponse: {
-            /** @description Unix time in seconds. */
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
             created: number;
             /** @description The images, as many as were requested. */
             data: components["schemas"]["ImageItem"][];
@@ -4691,11 +4982,20 @@ export interface components {
             id: string;
             object: components["schemas"]["ImageJobObject"];
             status: components["schemas"]["ImageJobStatus"];
-            /** @description When the request arrived. */
+            /**
+             * Format: int64
+             * @description When the request arrived.
+             */
             created_at: number;
-            /** @description When the job ended; null before. */
+            /**
+             * Format: int64
+             * @description When the job ended; null before.
+             */
             completed_at: number | null;
-            /** @description From then on neither the job nor its images exist. */
+            /**
+             * Format: int64
+             * @description From then on neither the job nor its images exist.
+             */
             expires_at: number;
             operation: components["schemas"]["ImageJobOperation"];
             /** @description The model that was asked first. */
@@ -4715,7 +5015,10 @@ export interface components {
         };
         /** @description Options as the request had them; a member is absent or null if the request left it out. */
         ImageJobSettings: {
-            /** @description Number of images. */
+            /**
+             * Format: int32
+             * @description Number of images.
+             */
             n?: number | null;
             /** @description Width and height in pixels, or `auto`. */
             size?: string | null;
@@ -4725,18 +5028,27 @@ export interface components {
             background?: string | null;
             /** @description The file format. */
             output_format?: string | null;
-            /** @description Quality of a JPEG or WebP, from 0 to 100. */
+            /**
+             * Format: int32
+             * @description Quality of a JPEG or WebP, from 0 to 100.
+             */
             output_compression?: number | null;
             /** @description How strictly the provider filters content. */
             moderation?: string | null;
             /** @description How closely an edit keeps to its input images. */
             input_fidelity?: string | null;
-            /** @description Partial images of each image, in the events of the job. */
+            /**
+             * Format: int32
+             * @description Partial images of each image, in the events of the job.
+             */
             partial_images?: number | null;
         };
         /** @description The `ImagesResponse` of the request, with links to the images. */
         ImageJobResult: {
-            /** @description Unix time in seconds. */
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
             created: number;
             /** @description The images, as many as were requested. */
             data: components["schemas"]["ImageJobItem"][];
@@ -4760,7 +5072,10 @@ export interface components {
             /** @description The prompt as the vendor rewrote it; absent if the vendor reports none. */
             revised_prompt?: string;
             output_format: components["schemas"]["ImageFormat"];
-            /** @description The size of the file. */
+            /**
+             * Format: int64
+             * @description The size of the file.
+             */
             bytes: number;
         };
         /** @description A page of the jobs of the account. */
@@ -4793,13 +5108,22 @@ export interface components {
              * @enum {string}
              */
             type: "image_generation.partial_image" | "image_edit.partial_image";
-            /** @description Counts the partial images of one image, from 0. */
+            /**
+             * Format: int32
+             * @description Counts the partial images of one image, from 0.
+             */
             partial_image_index: number;
             /** @description The image data as base64. */
             b64_json: string;
-            /** @description The place of the image among the `n` images, from 0. */
+            /**
+             * Format: int32
+             * @description The place of the image among the `n` images, from 0.
+             */
             image_index: number;
-            /** @description Unix time in seconds. */
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
             created_at: number;
             /** @description WIDTHxHEIGHT of this image. */
             size: string;
@@ -4819,9 +5143,15 @@ export interface components {
             type: "image_generation.completed" | "image_edit.completed";
             /** @description The image data as base64. */
             b64_json: string;
-            /** @description The place of the image among the `n` images, from 0. */
+            /**
+             * Format: int32
+             * @description The place of the image among the `n` images, from 0.
+             */
             image_index: number;
-            /** @description Unix time in seconds. */
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
             created_at: number;
             /** @description WIDTHxHEIGHT of this image. */
             size: string;
@@ -4842,11 +5172,20 @@ export interface components {
          *     images the token counts are zero, and there is no cost.
          */
         ImageEventUsage: {
-            /** @description Tokens of the prompt and the input images. */
+            /**
+             * Format: int64
+             * @description Tokens of the prompt and the input images.
+             */
             input_tokens: number;
-            /** @description Tokens of the images that were made. */
+            /**
+             * Format: int64
+             * @description Tokens of the images that were made.
+             */
             output_tokens: number;
-            /** @description The sum of input and output tokens. */
+            /**
+             * Format: int64
+             * @description The sum of input and output tokens.
+             */
             total_tokens: number;
             input_tokens_details: components["schemas"]["ImageTokenDetails"];
             /** @description US dollars; null if the price is not known. */
@@ -4882,7 +5221,10 @@ export interface components {
         /** @description Options of Alibaba's image models. */
         ImageConfigAlibaba: {
             image_size?: components["schemas"]["ImagePixels"];
-            /** @description Number of images. Takes precedence over `n` of the request. */
+            /**
+             * Format: int32
+             * @description Number of images. Takes precedence over `n` of the request.
+             */
             n?: number;
             seed?: components["schemas"]["ImageSeed"];
             output_format?: components["schemas"]["ImagePixelFormat"];
@@ -4911,11 +5253,17 @@ export interface components {
             output_format?: components["schemas"]["ImagePixelFormat"];
             output_compression?: components["schemas"]["ImageCompression"];
             mask?: components["schemas"]["ImageMask"];
-            /** @description From 0, which refuses most, to 6. FLUX.2 models take at most 5. The provider's default is 2. */
+            /**
+             * Format: int32
+             * @description From 0, which refuses most, to 6. FLUX.2 models take at most 5. The provider's default is 2.
+             */
             safety_tolerance?: number;
             /** @description Whether the provider rewrites the prompt. */
             prompt_upsampling?: boolean;
-            /** @description The number of steps; more take longer. */
+            /**
+             * Format: int32
+             * @description The number of steps; more take longer.
+             */
             steps?: number;
             /** @description How closely the image follows the prompt: 1.5 to 10, and up to 100 for models that fill. */
             guidance?: number;
@@ -4983,7 +5331,10 @@ export interface components {
             /** @description Preferred colors. */
             colors?: components["schemas"]["RecraftColor"][];
             background_color?: components["schemas"]["RecraftColor"];
-            /** @description From plain to eccentric. */
+            /**
+             * Format: int32
+             * @description From plain to eccentric.
+             */
             artistic_level?: number;
             /** @description Whether the picture has no text. */
             no_text?: boolean;
@@ -5477,13 +5828,18 @@ export interface components {
              */
             top_p?: number | null;
             /**
+             * Format: int32
              * @description Number of answers, each of which is charged; null for 1. With an image model the number
              *     of images, at most 10. Vendors that give one answer refuse more.
              */
             n?: number | null;
-            /** @description The older name of `max_completion_tokens`, which takes precedence. */
+            /**
+             * Format: int64
+             * @description The older name of `max_completion_tokens`, which takes precedence.
+             */
             max_tokens?: number | null;
             /**
+             * Format: int64
              * @description Maximum number of tokens of the answer, including reasoning. Without it a budget
              *     reserves the longest answer of the model.
              */
@@ -5491,6 +5847,7 @@ export interface components {
             /** @description Up to four texts before which the answer ends; null for none. */
             stop?: string | string[] | null;
             /**
+             * Format: int64
              * @description Makes the answer, or with an image model the image, more repeatable; null for none.
              *     Models without seeds ignore it with a warning.
              */
@@ -5517,7 +5874,10 @@ export interface components {
             } | null;
             /** @description Whether choices have the log probabilities of their tokens; null for `false`. */
             logprobs?: boolean | null;
-            /** @description Number of the likeliest tokens to report at each place, with `logprobs`; null for none. */
+            /**
+             * Format: int32
+             * @description Number of the likeliest tokens to report at each place, with `logprobs`; null for none.
+             */
             top_logprobs?: number | null;
             response_format?: components["schemas"]["ChatResponseFormat"];
             /** @description Tools that the model may call. */
@@ -5607,6 +5967,7 @@ export interface components {
             /** @description Domains not to search. A model that cannot limit its search is not called. */
             blocked_domains?: components["schemas"]["WebSearchDomains"];
             /**
+             * Format: int64
              * @description The most searches for the response; at most 10 are made. With it a model that does not search is
              *     not called.
              */
@@ -5643,9 +6004,15 @@ export interface components {
             type: "url_citation";
             /** @description The source, and the part of the text. */
             url_citation: {
-                /** @description Where the part begins, counted as in a JavaScript string. */
+                /**
+                 * Format: int32
+                 * @description Where the part begins, counted as in a JavaScript string.
+                 */
                 start_index: number;
-                /** @description Where the part ends; the character at this place is not in it. */
+                /**
+                 * Format: int32
+                 * @description Where the part ends; the character at this place is not in it.
+                 */
                 end_index: number;
                 /** @description The address of the source. */
                 url: string;
@@ -5700,7 +6067,10 @@ export interface components {
         };
         /** @description One of `n` answers. */
         ChatChoice: {
-            /** @description The number of the answer, from 0. */
+            /**
+             * Format: int32
+             * @description The number of the answer, from 0.
+             */
             index: number;
             message: components["schemas"]["ChatAnswer"];
             /** @description `stop`, `length`, `tool_calls` or `content_filter`. */
@@ -5712,31 +6082,61 @@ export interface components {
         };
         /** @description Parts of `prompt_tokens`. */
         PromptTokensDetails: {
-            /** @description Tokens that the provider read from its prompt cache. */
+            /**
+             * Format: int64
+             * @description Tokens that the provider read from its prompt cache.
+             */
             cached_tokens?: number;
-            /** @description Tokens that the provider wrote to its prompt cache. */
+            /**
+             * Format: int64
+             * @description Tokens that the provider wrote to its prompt cache.
+             */
             cache_write_tokens?: number;
-            /** @description Tokens of images. */
+            /**
+             * Format: int64
+             * @description Tokens of images.
+             */
             image_tokens?: number;
-            /** @description Tokens of sound. */
+            /**
+             * Format: int64
+             * @description Tokens of sound.
+             */
             audio_tokens?: number;
         };
         /** @description Parts of `completion_tokens`. */
         CompletionTokensDetails: {
-            /** @description Tokens that were used for reasoning. */
+            /**
+             * Format: int64
+             * @description Tokens that were used for reasoning.
+             */
             reasoning_tokens?: number;
-            /** @description Tokens of images. */
+            /**
+             * Format: int64
+             * @description Tokens of images.
+             */
             image_tokens?: number;
-            /** @description Tokens of sound. */
+            /**
+             * Format: int64
+             * @description Tokens of sound.
+             */
             audio_tokens?: number;
         };
         /** @description The tokens and the cost of the call. */
         ChatUsage: {
-            /** @description All input tokens, also those from the prompt cache. */
+            /**
+             * Format: int64
+             * @description All input tokens, also those from the prompt cache.
+             */
             prompt_tokens: number;
-            /** @description All output tokens, also those of reasoning. */
+            /**
+             * Format: int64
+             * @description All output tokens, also those of reasoning.
+             */
             completion_tokens: number;
-            /** @description The sum of input and output tokens. */
+            /**
+             * Format: int64
+             * @description The sum of input and output tokens.
+             */
             total_tokens: number;
             /** @description Parts of the input tokens; absent or null if the vendor does not report them. */
             prompt_tokens_details?: components["schemas"]["PromptTokensDetails"] | null;
@@ -5759,7 +6159,10 @@ export interface components {
             /** @description Identifies the completion; every chunk of a stream has the same. */
             id: string;
             object: components["schemas"]["ChatCompletionObject"];
-            /** @description Unix time in seconds. */
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
             created: number;
             /** @description The model that answered, as its provider names it. */
             model: string;
@@ -5794,7 +6197,10 @@ export interface components {
             web_searches?: components["schemas"]["WebSearch"][];
             /** @description Pieces of tool calls. */
             tool_calls?: {
-                /** @description The number of the tool call in the answer, from 0, which its pieces share. */
+                /**
+                 * Format: int32
+                 * @description The number of the tool call in the answer, from 0, which its pieces share.
+                 */
                 index: number;
                 /** @description The id of the call, in its first piece. */
                 id?: string;
@@ -5822,7 +6228,10 @@ export interface components {
         };
         /** @description A piece of one of `n` answers. */
         ChatChunkChoice: {
-            /** @description The number of the answer, from 0. */
+            /**
+             * Format: int32
+             * @description The number of the answer, from 0.
+             */
             index: number;
             delta: components["schemas"]["ChatDelta"];
             /** @description Why the answer ended, as in `ChatChoice`; null until its last chunk. */
@@ -5842,7 +6251,10 @@ export interface components {
             /** @description Identifies the completion, the same in each chunk. */
             id: string;
             object: components["schemas"]["ChatCompletionChunkObject"];
-            /** @description Unix time in seconds, the same in each chunk. */
+            /**
+             * Format: int64
+             * @description Unix time in seconds, the same in each chunk.
+             */
             created: number;
             /** @description The model that answered, as its provider names it. */
             model: string;
@@ -6126,7 +6538,10 @@ export interface components {
              *     enforce it.
              */
             strict?: boolean;
-            /** @description The most searches; at most 10 are made. */
+            /**
+             * Format: int64
+             * @description The most searches; at most 10 are made.
+             */
             max_uses?: number | null;
             /** @description The only domains to search. */
             allowed_domains?: components["schemas"]["WebSearchDomains"] | null;
@@ -6196,6 +6611,7 @@ export interface components {
              */
             type: "enabled" | "adaptive" | "disabled" | "between_tools";
             /**
+             * Format: int64
              * @description With `enabled`: below 4096 the effort is `low`, below 16384 `medium`, else `high`.
              *     Models of Anthropic get the number itself.
              */
@@ -6232,6 +6648,7 @@ export interface components {
              */
             model: components["schemas"]["ModelName"];
             /**
+             * Format: int64
              * @description Reduced, with a warning, to the maximum of the model.
              * @example 1024
              */
@@ -6254,7 +6671,10 @@ export interface components {
             temperature?: number;
             /** @description Samples only from the likeliest tokens that together have this probability. */
             top_p?: number;
-            /** @description For models of Anthropic; dropped with a warning for others. */
+            /**
+             * Format: int64
+             * @description For models of Anthropic; dropped with a warning for others.
+             */
             top_k?: number;
             thinking?: components["schemas"]["MessageThinking"];
             output_config?: components["schemas"]["MessageOutputConfig"];
@@ -6296,6 +6716,7 @@ export interface components {
         /** @description The length of a request. */
         MessageTokensCount: {
             /**
+             * Format: int64
              * @description Number of input tokens, counted by the vendor, or estimated without the header
              *     `x-gateway-provider`.
              */
@@ -6336,23 +6757,41 @@ export interface components {
         };
         /** @description Parts of `output_tokens`. */
         MessageOutputDetails: {
-            /** @description Tokens that were used for reasoning. */
+            /**
+             * Format: int64
+             * @description Tokens that were used for reasoning.
+             */
             thinking_tokens: number;
         };
         /** @description The tokens and the cost of the call, counted as Anthropic does. */
         MessageUsage: {
-            /** @description Input that was neither read from the provider's cache nor written to it. */
+            /**
+             * Format: int64
+             * @description Input that was neither read from the provider's cache nor written to it.
+             */
             input_tokens: number;
-            /** @description Input tokens that the provider wrote to its prompt cache. */
+            /**
+             * Format: int64
+             * @description Input tokens that the provider wrote to its prompt cache.
+             */
             cache_creation_input_tokens: number;
-            /** @description Input tokens that the provider read from its prompt cache. */
+            /**
+             * Format: int64
+             * @description Input tokens that the provider read from its prompt cache.
+             */
             cache_read_input_tokens: number;
-            /** @description All output tokens, also those of reasoning. */
+            /**
+             * Format: int64
+             * @description All output tokens, also those of reasoning.
+             */
             output_tokens: number;
             output_tokens_details?: components["schemas"]["MessageOutputDetails"];
             /** @description Searches of the web as the vendor charges them; absent without one. */
             server_tool_use?: {
-                /** @description Number of searches that are charged. */
+                /**
+                 * Format: int32
+                 * @description Number of searches that are charged.
+                 */
                 web_search_requests: number;
             };
             /** @description US dollars; null if the price is not known. */
@@ -6399,7 +6838,10 @@ export interface components {
              * @enum {string}
              */
             type: "content_block_start";
-            /** @description The number of the block in `content`, from 0. */
+            /**
+             * Format: int32
+             * @description The number of the block in `content`, from 0.
+             */
             index: number;
             content_block: components["schemas"]["MessageAnswerBlock"];
         };
@@ -6433,7 +6875,10 @@ export interface components {
              * @enum {string}
              */
             type: "content_block_delta";
-            /** @description The number of the block in `content`, from 0. */
+            /**
+             * Format: int32
+             * @description The number of the block in `content`, from 0.
+             */
             index: number;
             delta: components["schemas"]["MessageBlockDelta"];
         };
@@ -6444,7 +6889,10 @@ export interface components {
              * @enum {string}
              */
             type: "content_block_stop";
-            /** @description The number of the block in `content`, from 0. */
+            /**
+             * Format: int32
+             * @description The number of the block in `content`, from 0.
+             */
             index: number;
         };
         /** @description The end of the message, with why it ended and what it cost. */
@@ -6515,7 +6963,10 @@ export interface components {
             input: string | components["schemas"]["ResponseInputItem"][];
             /** @description A developer message before `input`. */
             instructions?: string | null;
-            /** @description Maximum number of tokens of the response, including reasoning. */
+            /**
+             * Format: int64
+             * @description Maximum number of tokens of the response, including reasoning.
+             */
             max_output_tokens?: number | null;
             /**
              * @description How much the answer varies, from 0 to 2; null for the default of the vendor. Models
@@ -6633,7 +7084,10 @@ export interface components {
             /** @description Identifies the compaction. It is not stored. */
             id: string;
             object: components["schemas"]["CompactedResponseObject"];
-            /** @description Unix time in seconds. */
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
             created_at: number;
             /** @description The next `input`, without its new items. */
             output: components["schemas"]["ResponseTypedItem"][];
@@ -6644,6 +7098,7 @@ export interface components {
         /** @enum {string} */
         CompactedResponseObject: "response.compaction";
         /**
+         * Format: int64
          * @description Maximum number of images that the tool `image_generation` makes for the response, and of searches of the
          *     tool `web_search`; at most 8 and 10. Calls of other tools are not counted.
          */
@@ -6652,6 +7107,7 @@ export interface components {
         ResponseTokensCount: {
             object: components["schemas"]["ResponseTokensCountObject"];
             /**
+             * Format: int64
              * @description Number of input tokens, counted by the vendor, or estimated without the header
              *     `x-gateway-provider`.
              */
@@ -6943,9 +7399,15 @@ export interface components {
             action: {
                 /** @description The command lines, each run by itself. */
                 commands: string[];
-                /** @description Milliseconds that the commands may take; null for the client's own limit. */
+                /**
+                 * Format: int64
+                 * @description Milliseconds that the commands may take; null for the client's own limit.
+                 */
                 timeout_ms?: number | null;
-                /** @description The most characters of output that the model wants; null for the client's own limit. */
+                /**
+                 * Format: int64
+                 * @description The most characters of output that the model wants; null for the client's own limit.
+                 */
                 max_output_length?: number | null;
             };
             environment?: components["schemas"]["ResponseShellEnvironment"];
@@ -6965,7 +7427,10 @@ export interface components {
             output: {
                 [key: string]: unknown;
             }[];
-            /** @description The limit of the call, to be sent back; null for none. */
+            /**
+             * Format: int64
+             * @description The limit of the call, to be sent back; null for none.
+             */
             max_output_length?: number | null;
             status?: components["schemas"]["ResponseItemState"];
         };
@@ -6989,7 +7454,10 @@ export interface components {
                 env?: {
                     [key: string]: string;
                 };
-                /** @description Milliseconds that the command may take; null for the client's own limit. */
+                /**
+                 * Format: int64
+                 * @description Milliseconds that the command may take; null for the client's own limit.
+                 */
                 timeout_ms?: number | null;
                 /** @description The user who runs the command; null for the client's own. */
                 user?: string | null;
@@ -7329,6 +7797,7 @@ export interface components {
             /** @description Only for edits. */
             input_fidelity?: components["schemas"]["ImageInputFidelity"] | null;
             /**
+             * Format: int32
              * @description Partial images to send of each image while it is made, in a stream. Without a stream, or if the
              *     model makes none, they are reported in `warnings`.
              */
@@ -7562,23 +8031,41 @@ export interface components {
         ResponseOutputItem: components["schemas"]["ResponseOutputMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseToolSearchCall"] | components["schemas"]["ResponseToolSearchOutput"] | components["schemas"]["ResponsePatchCall"] | components["schemas"]["ResponseShellCall"] | components["schemas"]["ResponseLocalShellCall"] | components["schemas"]["ResponseComputerCall"] | components["schemas"]["ResponseCompaction"];
         /** @description The tokens and the cost of the response. */
         ResponseUsage: {
-            /** @description All input tokens, also those from the prompt cache. */
+            /**
+             * Format: int64
+             * @description All input tokens, also those from the prompt cache.
+             */
             input_tokens: number;
             /** @description Parts of the input tokens. */
             input_tokens_details: {
-                /** @description Tokens that the provider read from its prompt cache. */
+                /**
+                 * Format: int64
+                 * @description Tokens that the provider read from its prompt cache.
+                 */
                 cached_tokens: number;
-                /** @description Tokens that the provider wrote to its prompt cache. */
+                /**
+                 * Format: int64
+                 * @description Tokens that the provider wrote to its prompt cache.
+                 */
                 cache_write_tokens: number;
             };
-            /** @description All output tokens, also those of reasoning. */
+            /**
+             * Format: int64
+             * @description All output tokens, also those of reasoning.
+             */
             output_tokens: number;
             /** @description Parts of the output tokens. */
             output_tokens_details: {
-                /** @description Tokens that were used for reasoning. */
+                /**
+                 * Format: int64
+                 * @description Tokens that were used for reasoning.
+                 */
                 reasoning_tokens: number;
             };
-            /** @description The sum of input and output tokens. */
+            /**
+             * Format: int64
+             * @description The sum of input and output tokens.
+             */
             total_tokens: number;
             /** @description US dollars; null if the price is not known. */
             cost?: components["schemas"]["Usd"] | null;
@@ -7590,26 +8077,44 @@ export interface components {
             image_gen: components["schemas"]["ResponseImageUsage"];
             /** @description Searches of the web. */
             web_search: {
-                /** @description Searches as the vendor charges them. */
+                /**
+                 * Format: int32
+                 * @description Searches as the vendor charges them.
+                 */
                 num_requests: number;
             };
         };
         /** @description Tokens of all images, as far as the vendors report them. */
         ResponseImageUsage: {
-            /** @description Tokens of the prompts and the input images. */
+            /**
+             * Format: int64
+             * @description Tokens of the prompts and the input images.
+             */
             input_tokens: number;
             input_tokens_details: components["schemas"]["ResponseImageTokens"];
-            /** @description Tokens of the images that were made. */
+            /**
+             * Format: int64
+             * @description Tokens of the images that were made.
+             */
             output_tokens: number;
             output_tokens_details: components["schemas"]["ResponseImageTokens"];
-            /** @description The sum of input and output tokens. */
+            /**
+             * Format: int64
+             * @description The sum of input and output tokens.
+             */
             total_tokens: number;
         };
         /** @description Tokens by what they stand for. */
         ResponseImageTokens: {
-            /** @description Tokens of texts. */
+            /**
+             * Format: int64
+             * @description Tokens of texts.
+             */
             text_tokens: number;
-            /** @description Tokens of images. */
+            /**
+             * Format: int64
+             * @description Tokens of images.
+             */
             image_tokens: number;
         };
         /** @enum {string} */
@@ -7638,9 +8143,15 @@ export interface components {
              */
             id: string;
             object: components["schemas"]["ResponseObject"];
-            /** @description Unix time in seconds. */
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
             created_at: number;
-            /** @description Unix time in seconds. */
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
             completed_at: number | null;
             status: components["schemas"]["ResponseStatus"];
             /** @description Whether the response is made without a connection. */
@@ -7658,7 +8169,10 @@ export interface components {
             } | null;
             /** @description As in the request; null for none. */
             instructions: string | null;
-            /** @description As in the request; null for the longest answer of the model. */
+            /**
+             * Format: int64
+             * @description As in the request; null for the longest answer of the model.
+             */
             max_output_tokens: number | null;
             max_tool_calls: components["schemas"]["ResponseToolCallsMax"];
             /** @description As in the request; empty for none. */
@@ -7746,15 +8260,24 @@ export interface components {
         ResponseEvent: {
             /** @description Models with native requests also send events of tools that are not listed here. */
             type: components["schemas"]["ResponseEventType"] | string;
-            /** @description 0 for the first event, one more for each next event. */
+            /**
+             * Format: int32
+             * @description 0 for the first event, one more for each next event.
+             */
             sequence_number: number;
             /** @description The response so far, in `response.created`, `response.in_progress` and the event that ends the stream. */
             response?: components["schemas"]["ModelResponse"];
             /** @description The id of the item of `output` that the event is about. */
             item_id?: string;
-            /** @description The place of this item in `output`. */
+            /**
+             * Format: int32
+             * @description The place of this item in `output`.
+             */
             output_index?: number;
-            /** @description The place of the part in the `content` of this item. */
+            /**
+             * Format: int32
+             * @description The place of the part in the `content` of this item.
+             */
             content_index?: number;
             /** @description In events whose name ends with `.delta`, the text or the arguments that follow. */
             delta?: string;
@@ -7851,6 +8374,7 @@ export interface components {
              */
             size?: string;
             /**
+             * Format: int64
              * @description The price applies to images of at most this many pixels. If several match, the first
              *     applies.
              */
@@ -7858,7 +8382,10 @@ export interface components {
         };
         /** @description Prices of requests with a long input. */
         PriceTier: {
-            /** @description The prices apply to a request with more input tokens than this. */
+            /**
+             * Format: int64
+             * @description The prices apply to a request with more input tokens than this.
+             */
             input_tokens_above: number;
             input_per_million_tokens?: components["schemas"]["Decimal"];
             cached_input_per_million_tokens?: components["schemas"]["Decimal"];
@@ -7874,7 +8401,10 @@ export interface components {
             service_tier: string;
             /** @description Factor on the price of the default tier. */
             multiplier: components["schemas"]["Decimal"];
-            /** @description Longest input with a known price, in tokens. */
+            /**
+             * Format: int64
+             * @description Longest input with a known price, in tokens.
+             */
             input_tokens_max?: number;
         };
         /** @description A lower price outside the vendor's peak hours. `peak` lists the hours at the full price. */
@@ -7900,7 +8430,10 @@ export interface components {
         HourUtc: string;
         /** @description Prices that the vendor has announced. */
         PriceChange: {
-            /** @description The first day in UTC on which the prices apply. */
+            /**
+             * Format: date
+             * @description The first day in UTC on which the prices apply.
+             */
             from: string;
             pricing: components["schemas"]["ModelPricing"];
         };
@@ -7911,7 +8444,10 @@ export interface components {
             /** @description The identifier of the model, for `model` of a request. */
             id: string;
             object: components["schemas"]["ModelObject"];
-            /** @description Unix time in seconds; 0 if the release date is not known. */
+            /**
+             * Format: int64
+             * @description Unix time in seconds; 0 if the release date is not known.
+             */
             created: number;
             /** @description The provider. */
             owned_by: string;
@@ -7930,9 +8466,15 @@ export interface components {
             capabilities?: {
                 [key: string]: boolean;
             };
-            /** @description The most tokens of a request with its answer; null if it is not known. */
+            /**
+             * Format: int64
+             * @description The most tokens of a request with its answer; null if it is not known.
+             */
             context_window?: number | null;
-            /** @description The most tokens of an answer; null if it is not known. */
+            /**
+             * Format: int64
+             * @description The most tokens of an answer; null if it is not known.
+             */
             max_output_tokens?: number | null;
             /** @description The current prices. */
             pricing: components["schemas"]["ModelPricing"];
@@ -7945,11 +8487,13 @@ export interface components {
             /** @description How the model makes embeddings; null if it makes none. */
             embedding?: components["schemas"]["EmbeddingAbilities"] | null;
             /**
+             * Format: date
              * @description The day on which the model was or will be deprecated, as YYYY-MM-DD; null if none is
              *     known.
              */
             deprecated_at?: string | null;
             /**
+             * Format: date
              * @description The day on which the model was or will be switched off, as YYYY-MM-DD; null if none is
              *     known.
              */
@@ -7985,9 +8529,15 @@ export interface components {
              * @description When the model was released; the epoch if unknown, as in Anthropic's API.
              */
             created_at: string;
-            /** @description The most tokens of a request with its answer; null if it is not known. */
+            /**
+             * Format: int64
+             * @description The most tokens of a request with its answer; null if it is not known.
+             */
             max_input_tokens: number | null;
-            /** @description The most tokens of an answer; null if it is not known. */
+            /**
+             * Format: int64
+             * @description The most tokens of an answer; null if it is not known.
+             */
             max_tokens: number | null;
         };
         /** @description A page of models in the form of Anthropic's API. */
@@ -8023,15 +8573,30 @@ export interface components {
             size_classes?: string[];
             /** @description The ratios of width to height. */
             aspect_ratios?: components["schemas"]["ImageAspectRatio"][];
-            /** @description The shortest side, in pixels. */
+            /**
+             * Format: int32
+             * @description The shortest side, in pixels.
+             */
             side_min?: number;
-            /** @description The longest side, in pixels. */
+            /**
+             * Format: int32
+             * @description The longest side, in pixels.
+             */
             side_max?: number;
-            /** @description Both sides are multiples of this number of pixels. */
+            /**
+             * Format: int32
+             * @description Both sides are multiples of this number of pixels.
+             */
             side_multiple?: number;
-            /** @description The fewest pixels of an image. */
+            /**
+             * Format: int64
+             * @description The fewest pixels of an image.
+             */
             pixels_min?: number;
-            /** @description The most pixels of an image. */
+            /**
+             * Format: int64
+             * @description The most pixels of an image.
+             */
             pixels_max?: number;
             /** @description Pixels of each aspect ratio in the class `1K`; other classes are multiples. */
             aspect_ratio_pixels?: {
@@ -8066,7 +8631,10 @@ export interface components {
             options?: string[];
             /** @description Members of `image_config` that the model takes only with an input image. */
             edit_options?: string[];
-            /** @description Maximum length of a prompt. Some vendors ignore the rest, others refuse it. */
+            /**
+             * Format: int32
+             * @description Maximum length of a prompt. Some vendors ignore the rest, others refuse it.
+             */
             prompt_characters_max?: number;
             /** @description Whether the gateway refuses a longer prompt, as the vendor does. */
             refuses_long_prompts?: boolean;
@@ -8078,11 +8646,20 @@ export interface components {
             complexity?: boolean;
             /** @description Whether `safety_identifier` is sent to the vendor. */
             safety_identifier?: boolean;
-            /** @description The most images of one call of the vendor; a request for more makes several calls. */
+            /**
+             * Format: int32
+             * @description The most images of one call of the vendor; a request for more makes several calls.
+             */
             images_per_call_max: number;
-            /** @description The fewest input images of a request. */
+            /**
+             * Format: int32
+             * @description The fewest input images of a request.
+             */
             reference_images_min: number;
-            /** @description The most input images of a request; 0 if the model takes none. */
+            /**
+             * Format: int32
+             * @description The most input images of a request; 0 if the model takes none.
+             */
             reference_images_max: number;
         };
         /**
@@ -8108,15 +8685,25 @@ export interface components {
         };
         /** @description The input images of a request. */
         InputImageRule: {
-            /** @description The fewest input images of a request. */
+            /**
+             * Format: int32
+             * @description The fewest input images of a request.
+             */
             minimum: number;
-            /** @description The most input images of a request. */
+            /**
+             * Format: int32
+             * @description The most input images of a request.
+             */
             maximum: number;
             /** @description The formats that the model takes. */
             formats: ("png" | "jpeg" | "webp" | "heic" | "heif")[];
-            /** @description The shortest side in pixels that the vendor takes. Null if no minimum is known. */
+            /**
+             * Format: int32
+             * @description The shortest side in pixels that the vendor takes. Null if no minimum is known.
+             */
             side_min: number | null;
             /**
+             * Format: int64
              * @description The largest file that the vendor takes, in bytes; of a larger image the gateway sends a smaller
              *     copy. Null if no limit is known.
              */
@@ -8127,24 +8714,42 @@ export interface components {
          *     its vectors is fixed.
          */
         EmbeddingAbilities: {
-            /** @description Length of the vectors unless another is requested. */
+            /**
+             * Format: int32
+             * @description Length of the vectors unless another is requested.
+             */
             dimensions: number;
-            /** @description The shortest vectors that can be requested. */
+            /**
+             * Format: int32
+             * @description The shortest vectors that can be requested.
+             */
             dimensions_min?: number;
-            /** @description The longest vectors that can be requested. */
+            /**
+             * Format: int32
+             * @description The longest vectors that can be requested.
+             */
             dimensions_max?: number;
             /** @description The only lengths that can be requested. */
             dimension_choices?: number[];
-            /** @description Most texts in one call to the vendor; more are split over several calls. */
+            /**
+             * Format: int32
+             * @description Most texts in one call to the vendor; more are split over several calls.
+             */
             inputs_per_call_max: number;
-            /** @description Most tokens in one call to the vendor, all texts together. */
+            /**
+             * Format: int64
+             * @description Most tokens in one call to the vendor, all texts together.
+             */
             tokens_per_call_max?: number;
             /** @description Whether the model takes tokens in place of texts. */
             token_arrays?: boolean;
             /** @description Whether `user` is sent to the vendor. */
             end_user?: boolean;
         };
-        /** @description The number of a token of the model. */
+        /**
+         * Format: int32
+         * @description The number of a token of the model.
+         */
         TokenId: number;
         /** @description The texts to embed. */
         CreateEmbeddingRequest: {
@@ -8163,7 +8768,10 @@ export interface components {
              *     little-endian, in base64.
              */
             encoding_format?: components["schemas"]["EmbeddingEncoding"] | null;
-            /** @description Length of the vectors. A model whose vectors have a fixed length refuses another length. */
+            /**
+             * Format: int64
+             * @description Length of the vectors. A model whose vectors have a fixed length refuses another length.
+             */
             dimensions?: number | null;
             /**
              * @description An identifier of your end user; null for none. Models that take none ignore it with a
@@ -8249,16 +8857,25 @@ export interface components {
         /** @description The vector of one text. */
         Embedding: {
             object: components["schemas"]["EmbeddingObject"];
-            /** @description Place of the text in `input`. */
+            /**
+             * Format: int32
+             * @description Place of the text in `input`.
+             */
             index: number;
             /** @description The vector, as numbers or as base64, as `encoding_format` says. */
             embedding: number[] | string;
         };
         /** @description The tokens and the cost of the call. */
         EmbeddingUsage: {
-            /** @description Tokens of all texts. */
+            /**
+             * Format: int64
+             * @description Tokens of all texts.
+             */
             prompt_tokens: number;
-            /** @description The same number, since embeddings have no output tokens. */
+            /**
+             * Format: int64
+             * @description The same number, since embeddings have no output tokens.
+             */
             total_tokens: number;
             /** @description US dollars; null if the price is not known. */
             cost?: components["schemas"]["Usd"] | null;
@@ -8388,7 +9005,10 @@ export interface components {
                  * @enum {string}
                  */
                 resultType?: "complete";
-                /** @description Milliseconds for which a client may cache the result (revision 2026-07-28). */
+                /**
+                 * Format: int64
+                 * @description Milliseconds for which a client may cache the result (revision 2026-07-28).
+                 */
                 ttlMs?: number;
                 /**
                  * @description Whether the result may be shared between users (revision 2026-07-28).
@@ -8403,7 +9023,10 @@ export interface components {
         };
         /** @description What is wrong with a message, or what failed. */
         JsonRpcError: {
-            /** @description The number of the error, from those of `JsonRpcErrorResponse`. */
+            /**
+             * Format: int32
+             * @description The number of the error, from those of `JsonRpcErrorResponse`.
+             */
             code: number;
             /** @description What is wrong and how to fix it. */
             message: string;

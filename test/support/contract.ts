@@ -164,7 +164,7 @@ const options = {
   strict: false,
   validateSchema: false,
   allErrors: true,
-  formats: { binary: true, 'date-time': true, password: true },
+  validateFormats: false,
 } as const
 const ajv = new Ajv2020(options)
 ajv.addSchema(contract, 'contract')
