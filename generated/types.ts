@@ -2479,22 +2479,22 @@ export interface components {
          */
         Limits: {
             /**
-             * Format: int32
+             * Format: int64
              * @description The most in a minute, or at the same time; null sets no limit of its own.
              */
             requests_per_minute: number | null;
             /**
-             * Format: int32
+             * Format: int64
              * @description The most in a minute, or at the same time; null sets no limit of its own.
              */
             tokens_per_minute: number | null;
             /**
-             * Format: int32
+             * Format: int64
              * @description The most in a minute, or at the same time; null sets no limit of its own.
              */
             images_per_minute: number | null;
             /**
-             * Format: int32
+             * Format: int64
              * @description The most in a minute, or at the same time; null sets no limit of its own.
              */
             concurrency: number | null;
@@ -2531,22 +2531,22 @@ export interface components {
         /** @description The limits to set. `null` sets no limit of its own; 0 refuses every call. */
         NewLimits: {
             /**
-             * Format: int32
+             * Format: int64
              * @description The most in a minute, or at the same time; null sets no limit of its own.
              */
             requests_per_minute?: number | null;
             /**
-             * Format: int32
+             * Format: int64
              * @description The most in a minute, or at the same time; null sets no limit of its own.
              */
             tokens_per_minute?: number | null;
             /**
-             * Format: int32
+             * Format: int64
              * @description The most in a minute, or at the same time; null sets no limit of its own.
              */
             images_per_minute?: number | null;
             /**
-             * Format: int32
+             * Format: int64
              * @description The most in a minute, or at the same time; null sets no limit of its own.
              */
             concurrency?: number | null;

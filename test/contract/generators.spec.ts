@@ -60,6 +60,31 @@ describe('the form of the contract', () => {
     expect(wrong).to.deep.equal([])
   })
 
+  it('says of each integer how wide it is, and of each time that it is one', () => {
+    const places = placesIn(contract, '').filter(({ name }) => name !== 'properties')
+    const integers = places.filter(({ types }) => types.includes('integer'))
+    expect(integers).to.have.length.above(200)
+    const wide =
+      /(?:^|_)(?:nano_usd|bytes|tokens|pixels|ms|units|calls|rows|created|attempts|failures)(?:_|$)|_at$|Ms$/
+    const wrong = integers.filter(({ name, schema: { format, maximum = Infinity } }) =>
+      wide.test(name)
+        ? format !== 'int64'
+        : format !== 'int64' && (format !== 'int32' || (maximum > int32Max && maximum < Infinity)),
+    )
+    // A request may send any integer up to the maximum of its member.
+    const unbounded = integers.filter(
+      ({ path, schema: { format, maximum = Infinity } }) =>
+        /Request\b/.test(path) && format === 'int32' && maximum > int32Max,
+    )
+    const times = places.filter(
+      ({ name, types, schema }) =>
+        types.includes('string') && /(?:_at|_until|Time)$/.test(name) && !isTime(schema),
+    )
+    const paths = [...wrong, ...unbounded, ...times].map(({ path }) => path)
+    // A range begins and ends with a day or a time.
+    expect(paths).to.deep.equal(['/components/schemas/RangeTime'])
+  })
+
   it('has headers of type string', () => {
     const headers = operations
       .flatMap(({ parameters = [] }) => parameters.map((one) => resolve<Parameter>(one)))
@@ -145,6 +170,28 @@ function undescribed(value: unknown, place: readonly string[] = []): string[] {
       : undescribed(one, [...place, name]),
   )
   return isLacking ? [place.join('/'), ...inner] : inner
+}
+
+const int32Max = 2 ** 31 - 1
+
+function isTime({ format = '' }: Schema): boolean {
+  return ['date-time', 'date'].includes(format)
+}
+
+type Place = { path: string; name: string; types: string[]; schema: Schema }
+
+/** The schemas with a type in a part of the document; an item has the name of its list. */
+function placesIn(part: unknown, path: string, name = ''): Place[] {
+  if (typeof part !== 'object' || part === null) return []
+  if (Array.isArray(part)) return part.flatMap((one, i) => placesIn(one, `${path}/${i}`, name))
+  const { type } = part as Schema
+  const types = [type].flat().filter((one) => typeof one === 'string')
+  const inner = Object.entries(part)
+    .filter(([key]) => name === 'properties' || !/^(?:examples?|value|default|enum)$/.test(key))
+    .flatMap(([key, one]) =>
+      placesIn(one, `${path}/${key}`, key === 'items' || key === 'schema' ? name : key),
+    )
+  return [...(types.length > 0 ? [{ path, name, types, schema: part as Schema }] : []), ...inner]
 }
 
 /** The properties of a schema and of the schemas inside it. */

@@ -7,6 +7,7 @@ import { toolsOf, type ToolsDocument } from '../../scripts/generate/tools.ts'
 export type Schema = {
   $ref?: string
   type?: string | string[]
+  format?: string
   enum?: unknown[]
   const?: unknown
   default?: unknown
