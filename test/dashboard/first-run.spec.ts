@@ -107,10 +107,13 @@ describe('the first run', () => {
     await page.getByRole('region', { name: 'OpenAI' }).waitFor()
     const asked: string[] = []
     page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    const begunAt = performance.now()
     await page.goto(`${gateway.url}/dashboard/welcome`)
     await page.getByRole('link', { name: 'create a picture with a live key' }).waitFor()
-    // Live and test calls, each once.
-    expect(asked.filter((path) => path === '/api/requests')).to.have.length(2)
+    // Live and test calls, each once; a page that is slow to load looks again after 4 s.
+    const rounds = 1 + Math.floor((performance.now() - begunAt) / 4000)
+    const looks = asked.filter((path) => path === '/api/requests').length
+    expect(looks).to.be.within(2, 2 * rounds)
     await page.getByRole('link', { name: 'create a picture with a live key' }).click()
     await page.getByLabel('Prompt').fill('A lighthouse')
     await page.getByRole('button', { name: /^Create the picture for / }).click()
