@@ -7,6 +7,7 @@ import { assertValid } from '../http/check-error.ts'
 import { createEncryption } from '../storage/encryption.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
 import { withStore, type Opened } from './with-store.ts'
+import { counted } from '../core/words/counted.ts'
 
 const options = { account: text, ...json } as const
 
@@ -33,7 +34,7 @@ export const importCassette: Command = async (words, context) => {
   return withStore('create', context, (opened) =>
     withCassettes(opened, values.account, async (cassettes, accountId) => {
       const made = await cassettes.import(commandLine, { accountId, name }, file)
-      const count = `${made.interactions} ${made.interactions === 1 ? 'interaction' : 'interactions'}`
+      const count = counted(made.interactions, 'interaction')
       return { text: values.json ? jsonText(made) : `Imported ${name} with ${count}.\n` }
     }),
   )

@@ -9,6 +9,7 @@ import { importIntoDatabase, importIntoFolder, type Imported } from '../storage/
 import { migrateFolder } from '../storage/copies/migrate.ts'
 import type { MigrationRun } from '../storage/migrations.ts'
 import type { Contents } from '../storage/copies/store-file.ts'
+import { counted } from '../core/words/counted.ts'
 
 /** backup: copies the store into one file while the gateway runs. */
 export const backup: Command = async (words, context) => {
@@ -131,11 +132,6 @@ function contentsJson({ newestCallAt, costNanoUsd, ...rest }: Contents): object 
     newest_call_at: newestCallAt === null ? null : dateText(newestCallAt),
     cost: { usd: usdText(BigInt(costNanoUsd)) },
   }
-}
-
-/** A number with its noun. */
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function dateText(at: number): string {

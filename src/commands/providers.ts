@@ -8,6 +8,7 @@ import { createEncryption } from '../storage/encryption.ts'
 import { json, jsonText, parsed, UsageError, type Command } from './command.ts'
 import { dateText, tableText } from './lists.ts'
 import { withStore, type Opened } from './with-store.ts'
+import { counted } from '../core/words/counted.ts'
 
 /** providers list: the stored keys, and the providers whose keys are in the environment. */
 export const listProviders: Command = async (words, context) => {
@@ -81,7 +82,7 @@ export const encryptProviderKeys: Command = async (words, context) => {
       opened.secrets.encryptionKey === undefined
         ? 'gateway.key in DATA_DIR also holds the previous encryption key, for older backups.'
         : 'The first key of ENCRYPTION_KEY encrypted them; the others are no longer needed, except for older backups.'
-    return { text: `Encrypted ${count} stored ${count === 1 ? 'key' : 'keys'} again. ${rest}\n` }
+    return { text: `Encrypted ${counted(count, 'stored key')} again. ${rest}\n` }
   })
 }
 

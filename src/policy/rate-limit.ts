@@ -12,6 +12,7 @@ import {
   type LimitKind,
 } from '../core/limits.ts'
 import { hasRoom, shareOf, type Counted, type Counts, type Taken } from './counts.ts'
+import { counted } from '../core/words/counted.ts'
 
 /** A limit of a caller that is counted in windows; the key names its windows. */
 type WindowLimit = Pick<LimitState, 'owner' | 'limit'> & { kind: WindowKind; key: string }
@@ -262,8 +263,4 @@ const wishes = {
 const remedies = {
   tokens: 'send less text, or ask for fewer with max_tokens',
   images: "ask for fewer with 'n'",
-}
-
-function counted(count: number, noun: string): string {
-  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`
 }

@@ -8,6 +8,7 @@ import { createDispatch, type Connector } from './transport/dispatch.ts'
 import { createKeyRing } from './transport/key-ring.ts'
 import { connectTimeoutMs, credentialsOf } from './transport/lines.ts'
 import { parseJson, receive, wholeReader } from './transport/upstream.ts'
+import { counted } from '../core/words/counted.ts'
 
 type KeyTest = components['schemas']['ProviderKeyTest']
 
@@ -74,7 +75,7 @@ function result(id: string, status: number, body: Buffer): Omit<KeyTest, 'status
   if (status === 200 && vendor?.listsModels === false) return found(true, 'accepts the key')
   if (status === 200) {
     const count = (vendor?.modelNames ?? openAiNames)(parseJson(body) as object).length
-    return found(true, `accepts the key and lists ${count} ${count === 1 ? 'model' : 'models'}`)
+    return found(true, `accepts the key and lists ${counted(count, 'model')}`)
   }
   const isBad =
     status === 400 && vendor?.badKeyMark !== undefined && body.includes(vendor.badKeyMark)

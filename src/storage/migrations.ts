@@ -13,6 +13,7 @@ import { webhookTables } from './migrations/webhook-tables.ts'
 import { timeDiffersFromId } from './request-place.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import { StoreError } from './store-error.ts'
+import { counted } from '../core/words/counted.ts'
 
 /** 'MAGW' in ASCII, stored in the header of the SQLite file (PRAGMA application_id). */
 export const applicationId = 0x4d414757
@@ -160,9 +161,7 @@ export function assertSchema(
     )
   const what = `The store in ${place} was written by an older version of the gateway`
   const remedy = `Run \`${gatewayCommand} migrate\`, or start the gateway, which does the same.`
-  throw new StoreError(
-    `${what} and lacks ${lacking} migration${lacking === 1 ? '' : 's'}. ${remedy}`,
-  )
+  throw new StoreError(`${what} and lacks ${counted(lacking, 'migration')}. ${remedy}`)
 }
 
 /** The name of this version's newest migration. */

@@ -15,6 +15,7 @@ import type { Model, Warning } from '../model.ts'
 import type { Route } from '../route.ts'
 import type { ChatRequest, ChatTurn, PreparedChat } from './chat.ts'
 import { checkedPictures } from './check.ts'
+import { counted } from '../words/counted.ts'
 
 export type PictureParts = { readSources: ReadSources; shrinkPicture: ShrinkPicture }
 
@@ -165,7 +166,14 @@ function toUserMessages(request: ChatRequest): ShownPictures {
 function lost(message: Message, index: number, reason: string): Warning[] {
   const { length } = madeBy(message)
   if (length === 0) return []
-  return [{ param: `messages[${index}].images`, requested: countOf(length), applied: null, reason }]
+  return [
+    {
+      param: `messages[${index}].images`,
+      requested: counted(length, 'picture'),
+      applied: null,
+      reason,
+    },
+  ]
 }
 
 function madeBy(message: Message): readonly ImagePart[] {
@@ -178,11 +186,7 @@ function withoutPictures(message: Message): Message {
   const { images, ...rest } = message
   const silent = !rest.content?.length && !rest.tool_calls?.length && !rest.refusal
   if (!silent || !images?.length) return rest
-  return { ...rest, content: `(${countOf(images.length)})` }
-}
-
-function countOf(pictures: number): string {
-  return pictures === 1 ? '1 picture' : `${pictures} pictures`
+  return { ...rest, content: `(${counted(images.length, 'picture')})` }
 }
 
 function listed(content: Extract<Message, { role: 'user' }>['content']) {

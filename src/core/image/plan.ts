@@ -12,6 +12,7 @@ import type {
 } from './image.ts'
 import { planPrompt } from './plan-prompt.ts'
 import { planSize, readPixels } from './size.ts'
+import { counted } from '../words/counted.ts'
 
 /** The input pictures of a request, the parameter that holds them, and the partial images to send. */
 type InputCount = {
@@ -126,7 +127,8 @@ function planReferences(
   warnings: Warning[],
 ): Pick<ImagePlan, 'sources'> {
   const { reference_images_min: least, reference_images_max: most } = abilities
-  const takes = `${id} takes ${most === 0 ? 'no input images' : `at most ${most} input image${most === 1 ? '' : 's'}`}`
+  const inputs = most === 0 ? 'no input images' : `at most ${counted(most, 'input image')}`
+  const takes = `${id} takes ${inputs}`
   if (hasMask && !abilities.options?.includes('mask')) {
     const text = `${id} takes no mask. Leave it out, or choose a model with 'image_config.mask' in its parameters.`
     throw new GatewayError('model_capability_mismatch', text, { param: 'mask' })
@@ -141,12 +143,9 @@ function planReferences(
   }
   if (count <= most) return {}
   const reason = `${takes}, so the oldest ${count - most} of the conversation are left out.`
-  warnings.push({ param, requested: countOf(count), applied: countOf(most), reason })
+  const [requested, applied] = [counted(count, 'image'), counted(most, 'image')]
+  warnings.push({ param, requested, applied, reason })
   return { sources: most }
-}
-
-function countOf(images: number): string {
-  return images === 1 ? '1 image' : `${images} images`
 }
 
 function planQuality(

@@ -4,6 +4,7 @@ import { usdText, type Prices } from '../../core/money/price.ts'
 import type { RouteTable } from '../../core/route.ts'
 import { lifecycleText } from './results.ts'
 import type { ToolHandler } from '../tool.ts'
+import { counted } from '../../core/words/counted.ts'
 
 type Options = { catalog: Pick<Catalog, 'list'>; routes: Pick<RouteTable, 'usable'> }
 
@@ -143,7 +144,7 @@ function descriptionOf(model: Model): string {
     description.replace(/\.$/, ''),
     ...(inputs === 0 || mentionsInputs.test(description)
       ? []
-      : [`edits up to ${inputs} picture${inputs === 1 ? '' : 's'}`]),
+      : [`edits up to ${counted(inputs, 'picture')}`]),
     ...(end === undefined ? [] : [end]),
   ].join('; ')
 }

@@ -9,6 +9,7 @@ import { usdText } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { ToolContent } from '../tool.ts'
 import type { Uploads } from '../uploads.ts'
+import { counted } from '../../core/words/counted.ts'
 
 /** A receipt as text for the model that called the tool. */
 export type ReceiptText = {
@@ -68,7 +69,7 @@ export function createShowPictures(options: Options): ShowPictures {
   return async ({ result, receipt }, { caller }, saved) => {
     const { pictures, text } = result
     const kinds = new Set(pictures.map(kindText))
-    const count = pictures.length === 1 ? '1 picture' : `${pictures.length} pictures`
+    const count = counted(pictures.length, 'picture')
     const model = receipt.model.row.id
     const isSaved = saved !== undefined && uploads !== undefined
     const shown = await Promise.all(
