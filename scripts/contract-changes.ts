@@ -248,14 +248,9 @@ export function unnamedChanges(older: Members, newer: Members, changelog: string
   const breaking = changes.filter((one) => one.breaking)
   const [from, to] = [older, newer].map((one) => String(members(one['info'])['version']))
   if (!from || !to || JSON.stringify(older) === JSON.stringify(newer)) return []
-  const part =
-    breaking.length === 0
-      ? changes.length === 0
-        ? 'patch'
-        : 'minor'
-      : !from.startsWith('0.')
-        ? 'major'
-        : 'minor'
+  const isMajor = breaking.length > 0 && !from.startsWith('0.')
+  const smaller = changes.length > 0 ? 'minor' : 'patch'
+  const part = isMajor ? 'major' : smaller
   const least = semver.inc(from, part) ?? from
   return [
     ...(semver.gte(to, least)

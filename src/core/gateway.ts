@@ -123,7 +123,7 @@ async function pass<Outcome, Answer>(
   parts.assertWritable()
   const { caller } = context
   const cassette = caller.cassette === undefined ? undefined : await parts.openCassette(caller)
-  const admitting = parts.admit(context.caller, work.demand, work.timeoutMs)
+  const admitting = parts.admit(caller, work.demand, work.timeoutMs)
   // `await` on a plain value would still cost a microtask, so only promises are awaited.
   const admission = admitting instanceof Promise ? await admitting : admitting
   const { modality, models, timeoutMs } = work
@@ -133,7 +133,7 @@ async function pass<Outcome, Answer>(
   let progress: Progress = {}
   try {
     // Routes come before the cache: the cache must not answer for a model that the key may not call.
-    const finding = parts.routes(models, context.caller)
+    const finding = parts.routes(models, caller)
     const able = finding instanceof Promise ? await finding : finding
     progress = { model: able.routes[0]!.model.row }
     const choice = selectFor(parts, context, { able, work, atMs: call.startedAt, cassette })
@@ -160,7 +160,7 @@ async function pass<Outcome, Answer>(
     if (reserving !== undefined) call.reservation = await reserving
     // The call continues after a disconnect, since the provider charges for the whole answer anyway.
     if (work.isShared || context.vendorKey !== undefined) {
-      const [, { ownerId }] = context.caller.allowances
+      const [, { ownerId }] = caller.allowances
       context.ending.continueAfterDisconnect(parts.abandonedCalls, ownerId)
     }
     parts.onRouted(context, choice.selection.routes)
