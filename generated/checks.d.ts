@@ -70,5 +70,5 @@ export const bodyChecks: {
 }
 export const toolChecks: { [Name in keyof tools['schemas']]: Check<tools['schemas'][Name]> }
 export const schemaChecks: {
-  [Name in 'IdempotencyKey' | 'Scope' | 'ModelName' | 'ImageJobId' | 'ImageConfigGoogle' | 'ImageConfigAlibaba' | 'ImageConfigZai' | 'ImageConfigBytedance' | 'ImageConfigBfl' | 'ImageConfigXai' | 'ImageConfigIdeogram' | 'ImageConfigOpenai' | 'ImageConfigRecraft' | 'ImageConfigFal' | 'ImageConfig' | 'JsonRpcId' | 'JsonRpcRequest' | 'ModernMeta' | 'LogLevel' | 'SubscriptionsListen' | 'JsonRpcNotification' | 'JsonRpcResultResponse' | 'JsonRpcErrorResponse' | 'LegacyRevision' | 'ModernRevision' | 'CatalogFile']: Check<components['schemas'][Name]>
+  [Name in 'IdempotencyKey' | 'Scope' | 'CassetteName' | 'ModelName' | 'ImageJobId' | 'ImageConfigGoogle' | 'ImageConfigAlibaba' | 'ImageConfigZai' | 'ImageConfigBytedance' | 'ImageConfigBfl' | 'ImageConfigXai' | 'ImageConfigIdeogram' | 'ImageConfigOpenai' | 'ImageConfigRecraft' | 'ImageConfigFal' | 'ImageConfig' | 'JsonRpcId' | 'JsonRpcRequest' | 'ModernMeta' | 'LogLevel' | 'SubscriptionsListen' | 'JsonRpcNotification' | 'JsonRpcResultResponse' | 'JsonRpcErrorResponse' | 'LegacyRevision' | 'ModernRevision' | 'CatalogFile']: Check<components['schemas'][Name]>
 }

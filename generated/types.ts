@@ -2948,8 +2948,9 @@ export interface components {
             name: components["schemas"]["DisplayName"];
             mode: components["schemas"]["Mode"];
             /**
-             * @description With mode `live`, the key calls vendors as any live key, and their answers are recorded in
-             *     this cassette of the account. With mode `test`, they are replayed from it in place of the
+             * @description 1 to 64 letters, digits and `.`, `_`, `-`; the first is a letter or a digit.
+             *     With mode `live`, the key calls vendors as any live key, and their answers are recorded in
+             *     the cassette of this name. With mode `test`, they are replayed from it in place of the
              *     sandbox, free of charge, and a request that was not recorded is refused with
              *     `cassette_mismatch`. The responses of such keys are not cached.
              */
@@ -3127,7 +3128,10 @@ export interface components {
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
-        /** @description The name of a cassette in its account. */
+        /**
+         * @description 1 to 64 letters, digits and `.`, `_`, `-`; the first is a letter or a digit.
+         *     A cassette has a name of its own in the account.
+         */
         CassetteName: string;
         /** @enum {string} */
         CassetteObject: "cassette";
@@ -4475,7 +4479,7 @@ export interface components {
         /** @description The key to store, encrypted. A provider can have 20 stored keys, each only once. */
         NewProviderKey: {
             key: components["schemas"]["ProviderSecret"];
-            /** @description A stored key that the new key replaces. */
+            /** @description The id of a stored key that the new key replaces, such as `pvk_` and 32 hexadecimal digits. */
             replaces?: components["schemas"]["ProviderKeyId"];
         };
         /**
@@ -6565,7 +6569,10 @@ export interface components {
         MessageVendorTool: {
             /** @description The type and version of the tool, such as `bash_20250124`. */
             type: string;
-            /** @description The name by which the model calls the tool. */
+            /**
+             * @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces.
+             *     The model calls the tool by this name.
+             */
             name?: string;
             cache_control?: components["schemas"]["CacheControl"];
         } & {

@@ -90,11 +90,7 @@ function clientValues(document: Document): string {
       max === undefined ? [] : [[name, { min, max }]],
   )
   const texts = `export const textLengths = ${JSON.stringify(Object.fromEntries(lengths))} as const`
-  const forms = Object.entries(document.components.schemas).flatMap(([name, { pattern }]) =>
-    pattern === undefined ? [] : [[name, pattern]],
-  )
-  const patterns = `export const textPatterns = ${JSON.stringify(Object.fromEntries(forms))} as const`
-  return `${banner}${[...lists, texts, patterns, scopes].join('\n')}\n`
+  return `${banner}${[...lists, texts, scopes].join('\n')}\n`
 }
 
 if (import.meta.main) {

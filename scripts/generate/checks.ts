@@ -13,7 +13,7 @@ import { withoutConditionalDefaults, type Tool } from './tools.ts'
 
 /** The schemas of which the program checks values besides bodies and arguments; `ImageConfig…` are the image options. */
 const checkedAlone =
-  /^(CatalogFile|IdempotencyKey|ImageConfig\w*|ImageJobId|JsonRpc(ErrorResponse|Id|Notification|Request|ResultResponse)|(Legacy|Modern)Revision|LogLevel|ModelName|ModernMeta|Scope|SubscriptionsListen)$/
+  /^(CassetteName|CatalogFile|IdempotencyKey|ImageConfig\w*|ImageJobId|JsonRpc(ErrorResponse|Id|Notification|Request|ResultResponse)|(Legacy|Modern)Revision|LogLevel|ModelName|ModernMeta|Scope|SubscriptionsListen)$/
 
 /** The files with checks of bodies, tool arguments, schemas and parameters, by file name. */
 export function checkFiles(

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Kysely } from 'kysely'
-import { textPatterns } from '../../generated/client-values.ts'
+import { schemaChecks } from '../../generated/checks.js'
 import type { components } from '../../generated/types.ts'
 import type { Actor, Caller } from '../core/caller.ts'
 import type { Cassette, Interaction } from '../core/cassette.ts'
@@ -41,9 +41,6 @@ const loadedBytesMax = 2 * cassetteBytesMax
 const placesMax = 1000
 const sweepMs = 3_600_000
 
-const nameForm = new RegExp(textPatterns.CassetteName)
-const nameText = `'name' must match ${textPatterns.CassetteName}. For example: "checkout".`
-
 /** The cassettes of accounts (docs/recipes/record-and-replay.md). */
 export function createCassettes(options: Options) {
   const { audit, clock } = options
@@ -51,7 +48,7 @@ export function createCassettes(options: Options) {
   const loaded = new LRUCache<string, Recorded>({ maxSize: loadedBytesMax })
   const places = new LRUCache<string, Set<number>>({ max: placesMax })
   const replayed = async (caller: Caller, which: Which): Promise<Cassette> => {
-    const row = await find(options, which)
+    const row = await find(options, which, {})
     const version = `${row.id} ${row.interactions}`
     let recorded = loaded.get(version)
     if (recorded === undefined) {
@@ -73,14 +70,13 @@ export function createCassettes(options: Options) {
     },
     /** Replaces the cassette of this name. Throws `invalid_value` for a name that no key could have. */
     import: async (by: Actor, which: Which, { interactions }: Schemas['CassetteFile']) => {
-      if (!nameForm.test(which.name))
-        throw new GatewayError('invalid_value', nameText, { param: 'name' })
+      if (!schemaChecks.CassetteName(which.name)) throw misnamed()
       return cassetteForm(await store(options, by, which, interactions))
     },
     remove: (by: Actor, which: Which) =>
       db.transaction().execute(async (transaction) => {
         const row = await find({ ...options, store: { db: transaction } }, which)
-        await removeRows(transaction, [row.id])
+        await removeRows(transaction, [row])
         const before = { interactions: row.interactions }
         await audit.write(transaction, by, { ...actOn('cassette.delete', which), before })
       }),
@@ -96,15 +92,19 @@ export function createCassettes(options: Options) {
         if (!(await takeTurn(db, 'cassettes', clock(), sweepMs))) return false
         const old = db.selectFrom('cassettes').select('id')
         const rows = await old.where('updated_at', '<=', clock() - ageMaxMs).execute()
-        await removeRows(
-          db,
-          rows.map(({ id }) => id),
-        )
+        await removeRows(db, rows)
         return true
       },
       { intervalMs: sweepMs, onSwept: (error) => error && options.onFault(error) },
     ),
   }
+}
+
+function misnamed(): GatewayError {
+  const [error] = schemaChecks.CassetteName.errors ?? []
+  const [form] = error?.parentSchema?.description?.split('\n') ?? []
+  const text = `'name' is malformed. Expected: ${form} For example: "checkout".`
+  return new GatewayError('invalid_value', text, { param: 'name' })
 }
 
 /** The cassettes that have not expired. */
@@ -116,15 +116,16 @@ function cassettesOf({ store: { db }, clock }: Pick<Options, 'store' | 'clock'>,
 async function find(
   options: Pick<Options, 'store' | 'clock'>,
   { accountId, name }: Which,
+  details: { param?: string } = { param: 'name' },
 ): Promise<CassettesTable> {
   const row = await cassettesOf(options, accountId).where('name', '=', name).executeTakeFirst()
   if (row !== undefined) return row
   const text = `The account has no cassette '${name}'. Import it with PUT /api/cassettes/${name}, or record it with a live key that has it.`
-  throw new GatewayError('not_found', text, { param: 'name' })
+  throw new GatewayError('not_found', text, details)
 }
 
-async function removeRows(db: Kysely<Tables>, ids: readonly string[]): Promise<void> {
-  for (const id of ids) {
+async function removeRows(db: Kysely<Tables>, rows: readonly { id: string }[]): Promise<void> {
+  for (const { id } of rows) {
     await db.deleteFrom('cassette_interactions').where('cassette_id', '=', id).execute()
     await db.deleteFrom('cassettes').where('id', '=', id).execute()
   }
@@ -166,11 +167,7 @@ async function insert(
   const now = options.clock()
   const other = db.selectFrom('cassettes').select('id').where('account_id', '=', accountId)
   const expired = other.where('name', '=', name).where('updated_at', '<=', now - ageMaxMs)
-  const ids = await expired.execute()
-  await removeRows(
-    db,
-    ids.map(({ id }) => id),
-  )
+  await removeRows(db, await expired.execute())
   if ((await countOf(cassettesOf(options, accountId))) >= cassettesPerAccountMax) {
     const text = `An account can have ${cassettesPerAccountMax} cassettes. Delete one first: DELETE /api/cassettes/{name}.`
     throw new GatewayError('invalid_value', text)
@@ -238,7 +235,7 @@ async function store(
     const within = { ...options, store: { db: transaction } }
     const { accountId, name } = which
     const before = await cassettesOf(within, accountId).where('name', '=', name).executeTakeFirst()
-    if (before !== undefined) await removeRows(transaction, [before.id])
+    if (before !== undefined) await removeRows(transaction, [before])
     const row = await insert(within, which, texts)
     if (row === undefined || row.bytes > cassetteBytesMax)
       throw new GatewayError('invalid_value', 'A cassette has at most 64 MiB. Split the file.')

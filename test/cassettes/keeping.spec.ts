@@ -131,6 +131,14 @@ forEachStore('cassettes', () => {
       { name: 'ci', mode: 'test', cassette: 'ci' },
       { key: player.adminKey },
     )
+    const odd = { name: 'ci', mode: 'test', cassette: 'my tests' }
+    const refused = await player.post('/api/keys', odd, { key: player.adminKey })
+    const error = await expectError(refused, {
+      status: 400,
+      code: 'invalid_value',
+      param: 'cassette',
+    })
+    expect(error.message).to.include('Expected: 1 to 64 letters, digits and')
     const made = (await created.json()) as components['schemas']['CreatedApiKey']
     expect(made.cassette).to.equal('ci')
     const { path: folder, remove } = makeFolder()
@@ -153,7 +161,7 @@ forEachStore('cassettes', () => {
     const { data } = await chat(openAiClient(player, made.key))
     expect(data.choices[0]!.message.content).to.equal('Hello.')
     const misnamed = await runCommand(['cassettes', 'import', 'c/i', file], to)
-    expect(misnamed.stderr).to.include("'name' must match ^[A-Za-z0-9]")
+    expect(misnamed.stderr).to.include("'name' is malformed. Expected: 1 to 64 letters, digits")
     expect(misnamed).to.include({ code: 2, stdout: '' })
     writeFileSync(file, '{"object": "cassette_file"}')
     const bad = await runCommand(['cassettes', 'import', 'ci', file], to)

@@ -159,7 +159,7 @@ describe('keys with a cassette', () => {
       .to.include('Interaction 2 of 2')
       .and.include('recorded was "Two", given is "Three"')
     const missing = await failureOf(chat(await replayer(player, 'missing')))
-    expect(missing).to.include({ status: 404, code: 'not_found', param: 'name' })
+    expect(missing).to.include({ status: 404, code: 'not_found', param: null })
     expect(missing.message).to.include('PUT /api/cassettes/missing')
   })
 

@@ -1147,8 +1147,9 @@ export type NewApiKey = {
     name: DisplayName;
     mode: Mode;
     /**
+     * 1 to 64 letters, digits and `.`, `_`, `-`; the first is a letter or a digit.
      * With mode `live`, the key calls vendors as any live key, and their answers are recorded in
-     * this cassette of the account. With mode `test`, they are replayed from it in place of the
+     * the cassette of this name. With mode `test`, they are replayed from it in place of the
      * sandbox, free of charge, and a request that was not recorded is refused with
      * `cassette_mismatch`. The responses of such keys are not cached.
      *
@@ -1419,7 +1420,9 @@ export type RefusedAttemptList = {
 };
 
 /**
- * The name of a cassette in its account.
+ * 1 to 64 letters, digits and `.`, `_`, `-`; the first is a letter or a digit.
+ * A cassette has a name of its own in the account.
+ *
  */
 export type CassetteName = string;
 
@@ -3369,7 +3372,7 @@ export type ProviderSecret = string;
 export type NewProviderKey = {
     key: ProviderSecret;
     /**
-     * A stored key that the new key replaces.
+     * The id of a stored key that the new key replaces, such as `pvk_` and 32 hexadecimal digits.
      */
     replaces?: ProviderKeyId;
 };
@@ -6197,7 +6200,9 @@ export type MessageVendorTool = {
      */
     type: string;
     /**
-     * The name by which the model calls the tool.
+     * 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces.
+     * The model calls the tool by this name.
+     *
      */
     name?: string;
     cache_control?: CacheControl;
