@@ -34,7 +34,7 @@ Without a workload, all run but ${namesOf(({ group }) => group)}, which make the
 run minutes longer: '${imagesGroup}' selects them.
 With --base, the gateway of that checkout (with its node_modules) is measured in turn with this one.
 With --gate, the workloads of the table in docs/performance.md are measured in short rounds; the command
-fails when the best of three tries is above 1.4 times the table.`
+fails when the best of five tries is above 1.4 times the table.`
 
 export type Options = {
   seconds: number

@@ -23,6 +23,7 @@ function bytesMaxOf({ row }: Model, sources: readonly Sized[]): number {
 
 /** A warning for each input picture that is larger than the vendor takes. */
 export function oversizeWarnings(sources: readonly Sized[], model: Model): Warning[] {
+  if (sources.length === 0) return []
   const most = bytesMaxOf(model, sources)
   return sources.flatMap((source) => {
     const { param } = source
@@ -42,6 +43,7 @@ export async function fitSources(
   model: Model,
   { shrink, memory }: { shrink: ShrinkPicture; memory: MemoryHold },
 ): Promise<Sources> {
+  if (sources.length === 0) return sources
   const most = bytesMaxOf(model, sources)
   const fit = async (source: ImageSource): Promise<ImageSource> => {
     const { format } = source
