@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: writes `generated/` from openapi.yaml and its overlay, mcp-tools.json, settings.yaml and
- * catalog.yaml, and the TypeScript client from openapi.yaml and its overlay.
+ * `npm run generate`: writes `generated/` from openapi.yaml, its overlay and its workflows, mcp-tools.json,
+ * settings.yaml and catalog.yaml, and the TypeScript client from openapi.yaml and its overlay.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -35,6 +35,7 @@ type Files = Record<string, string>
 export async function generate(): Promise<Record<string, Files>> {
   // Tests and linters check the sources; these types have the members that the generators read.
   const document = parse(read('openapi.yaml')) as Document
+  const workflows = parse(read('workflows.arazzo.yaml')) as object
   const overlay = parse(read('openapi-3.2.overlay.yaml')) as Overlay
   const catalog = parse(read('catalog.yaml')) as Record<string, Schema>
   const tools = toolsOf(JSON.parse(read('mcp-tools.json')) as ToolsDocument, document)
@@ -54,7 +55,7 @@ export async function generate(): Promise<Record<string, Files>> {
     ),
     ...checkFiles(own, operations, tools),
     ...(await settingsFiles(settings, own)),
-    ...publishedFiles(document, overlay, tools),
+    ...publishedFiles({ document, overlay, workflows, tools }),
     ...fileSchemas(settings, own),
     'routes.json': `${JSON.stringify(routesOf(own, operations))}\n`,
   }

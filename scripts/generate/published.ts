@@ -4,12 +4,15 @@ import { applyOverlay, type Overlay } from './overlay.ts'
 import { partNames, partOf } from './parts.ts'
 import type { Tool } from './tools.ts'
 
-/** The documents that the gateway serves, by file name: the contract whole and in parts, and the tools. */
-export function publishedFiles(
-  document: Document,
-  overlay: Overlay,
-  tools: Tool[],
-): Record<string, string> {
+type Sources = { document: Document; overlay: Overlay; workflows: object; tools: Tool[] }
+
+/** The documents that the gateway serves, by file name: the contract whole and in parts, its workflows, and the tools. */
+export function publishedFiles({
+  document,
+  overlay,
+  workflows,
+  tools,
+}: Sources): Record<string, string> {
   const next = applyOverlay(document, overlay)
   const parts = partNames.flatMap((name) =>
     Object.entries(forms(partOf(document, name), partOf(next, name))).map(
@@ -19,6 +22,7 @@ export function publishedFiles(
   return {
     ...forms(document, next),
     ...Object.fromEntries(parts),
+    'workflows.arazzo.yaml': asYaml(workflows),
     'mcp-tools.json': asJson(withoutExtensions({ tools })),
   }
 }
@@ -40,7 +44,7 @@ export function asJson(document: unknown): string {
  * The document as YAML without anchors, whose texts mean the same in YAML 1.1 and 1.2. Parsers on the JVM refuse more
  * than 50 aliases (SnakeYAML, `maxAliasesForCollections`).
  */
-function asYaml(document: Document): string {
+function asYaml(document: object): string {
   return stringify(document, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 })
 }
 

@@ -9,6 +9,7 @@ const generated = new URL('../../generated/', import.meta.url)
 const [json, yaml] = ['application/json', 'application/yaml']
 /** The documents of the contract, of which each part is served too. */
 const contractFiles = { 'openapi.json': json, 'openapi.yaml': yaml, 'openapi-3.2.json': json }
+const workflowsFile = 'workflows.arazzo.yaml'
 /** The schemas of what operators write; editors complete it by them. */
 const schemaFiles = ['schemas/gateway.json', 'schemas/catalog-model.json']
 
@@ -40,6 +41,8 @@ export function bindDocuments(router: Router<ExchangeState>, publicOrigin: Publi
   for (const [name, type] of Object.entries(contractFiles)) bindContract(router, name, type)
   for (const name of ['mcp-tools.json', ...schemaFiles])
     bindFile(router, `/${name}`, { type: json, content: new URL(name, generated), headers })
+  const content = new URL(workflowsFile, generated)
+  bindFile(router, `/${workflowsFile}`, { type: yaml, content, headers })
   router.get(catalogPath, ({ req, state }) => {
     const text = JSON.stringify(apiCatalog(publicOrigin(req)))
     state.answer = { status: 200, headers: catalogHeaders, pieces: [text] }
@@ -69,24 +72,19 @@ function bindContract(router: Router<ExchangeState>, name: string, type: string)
 /** The APIs of the gateway with their documents, as a set of links (RFC 9727). */
 function apiCatalog(origin: string): object {
   const link = (path: string, type = json) => ({ href: origin + path, type })
-  const documented = (path: string, part: string) => ({
+  const documented = (path: string, part: string, more: readonly string[] = []) => ({
     anchor: origin + path,
     'service-desc': Object.entries(contractFiles).map(([name, type]) =>
       link(`/${name}?tag=${part}`, type),
     ),
     'service-doc': [link('/docs', 'text/html')],
+    'service-meta': [link(`/${workflowsFile}`, yaml), ...more.map((meta) => link(meta))],
     status: [link('/ready')],
   })
   const apis = [
     documented('/v1', 'v1'),
-    {
-      ...documented('/mcp', 'mcp'),
-      'service-meta': [link('/mcp-tools.json'), link('/.well-known/oauth-protected-resource')],
-    },
-    {
-      ...documented('/oauth', 'oauth'),
-      'service-meta': [link('/.well-known/oauth-authorization-server')],
-    },
+    documented('/mcp', 'mcp', ['/mcp-tools.json', '/.well-known/oauth-protected-resource']),
+    documented('/oauth', 'oauth', ['/.well-known/oauth-authorization-server']),
     documented('/api', 'api'),
   ]
   const item = apis.map(({ anchor }) => ({ href: anchor }))

@@ -1,4 +1,4 @@
-import { complaints, operations, resolve } from './contract.ts'
+import { operations, resolve, strictComplaints } from './contract.ts'
 
 const ofOAuth = operations
   .filter((row) => row['x-protocol'] === 'oauth')
@@ -19,7 +19,7 @@ async function oauthComplaints(method: string, path: string, answer: Response): 
     return [`${operationId} does not promise ${type} with ${status}.`]
   }
   if (media === undefined || !type.endsWith('json')) return []
-  return complaints(resolve(media.schema), await answer.clone().json())
+  return strictComplaints(resolve(media.schema), await answer.clone().json())
 }
 
 /** `fetch` that rejects when an answer of an OAuth operation violates the contract. */
