@@ -2264,6 +2264,33 @@ export interface components {
             /** @description The scopes of the token, separated by spaces. */
             scope?: string;
         };
+        /** @description What is known of a token (RFC 7662 section 2.2); of one that is not active, only that. */
+        TokenIntrospection: {
+            /** @description Whether the token can still be used. */
+            active: boolean;
+            /** @description `Bearer`; absent for a refresh token. */
+            token_type?: string;
+            /** @description The client that has the token. */
+            client_id?: string;
+            /** @description The id of the connection, a key of the account; absent for a service client. */
+            sub?: string;
+            /** @description The scopes of the token, separated by spaces. */
+            scope?: string;
+            /** @description The resource that accepts the token. */
+            aud?: string;
+            /** @description The gateway that issued the token. */
+            iss?: string;
+            /**
+             * Format: int64
+             * @description When the token was issued, as Unix time in seconds.
+             */
+            iat?: number;
+            /**
+             * Format: int64
+             * @description When the token expires, as Unix time in seconds.
+             */
+            exp?: number;
+        };
         /** @description The metadata of a client that registers itself (RFC 7591). */
         ClientRegistration: {
             /** @description The name that the consent page and the list of connections show. */
@@ -2321,6 +2348,26 @@ export interface components {
             response_types?: string[];
             /** @description How the client must authenticate; `none` for a public client. */
             token_endpoint_auth_method?: string;
+            /** @description The address of a page about the client. */
+            client_uri?: string;
+            /** @description The address of the logo of the client. */
+            logo_uri?: string;
+            /** @description The address of the privacy policy of the client. */
+            policy_uri?: string;
+            /** @description The address of the terms of service of the client. */
+            tos_uri?: string;
+            /** @description The e-mail addresses of the people who are responsible for the client. */
+            contacts?: string[];
+            /** @description The public keys of a client that authenticates with `private_key_jwt`. */
+            jwks?: Record<string, never>;
+            /** @description Where the public keys of the client are, in place of `jwks`. */
+            jwks_uri?: string;
+            /** @description A default of OpenID Connect without effect, since the gateway issues no ID tokens. */
+            subject_type?: string;
+            /** @description A default of OpenID Connect without effect, since the gateway issues no ID tokens. */
+            id_token_signed_response_alg?: string;
+            /** @description A default of OpenID Connect without effect. */
+            require_auth_time?: boolean;
         };
         /**
          * @description The text `true` or `false`, since a header is a text.
@@ -15278,13 +15325,18 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "active": false
+                     *       "active": true,
+                     *       "token_type": "Bearer",
+                     *       "client_id": "V1StGXR8",
+                     *       "sub": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "scope": "mcp",
+                     *       "aud": "https://gateway.example/mcp",
+                     *       "iss": "https://gateway.example",
+                     *       "iat": 1795348800,
+                     *       "exp": 1795352400
                      *     }
                      */
-                    "application/json": {
-                        /** @description Whether the token can still be used. */
-                        active: boolean;
-                    };
+                    "application/json": components["schemas"]["TokenIntrospection"];
                 };
             };
             400: components["responses"]["OAuthRefusal"];

@@ -180,6 +180,48 @@ export type TokenAnswer = {
 };
 
 /**
+ * What is known of a token (RFC 7662 section 2.2); of one that is not active, only that.
+ */
+export type TokenIntrospection = {
+    /**
+     * Whether the token can still be used.
+     */
+    active: boolean;
+    /**
+     * `Bearer`; absent for a refresh token.
+     */
+    token_type?: string;
+    /**
+     * The client that has the token.
+     */
+    client_id?: string;
+    /**
+     * The id of the connection, a key of the account; absent for a service client.
+     */
+    sub?: string;
+    /**
+     * The scopes of the token, separated by spaces.
+     */
+    scope?: string;
+    /**
+     * The resource that accepts the token.
+     */
+    aud?: string;
+    /**
+     * The gateway that issued the token.
+     */
+    iss?: string;
+    /**
+     * When the token was issued, as Unix time in seconds.
+     */
+    iat?: number;
+    /**
+     * When the token expires, as Unix time in seconds.
+     */
+    exp?: number;
+};
+
+/**
  * The metadata of a client that registers itself (RFC 7591).
  */
 export type ClientRegistration = {
@@ -285,6 +327,48 @@ export type RegisteredClient = {
      * How the client must authenticate; `none` for a public client.
      */
     token_endpoint_auth_method?: string;
+    /**
+     * The address of a page about the client.
+     */
+    client_uri?: string;
+    /**
+     * The address of the logo of the client.
+     */
+    logo_uri?: string;
+    /**
+     * The address of the privacy policy of the client.
+     */
+    policy_uri?: string;
+    /**
+     * The address of the terms of service of the client.
+     */
+    tos_uri?: string;
+    /**
+     * The e-mail addresses of the people who are responsible for the client.
+     */
+    contacts?: Array<string>;
+    /**
+     * The public keys of a client that authenticates with `private_key_jwt`.
+     */
+    jwks?: {
+        [key: string]: unknown;
+    };
+    /**
+     * Where the public keys of the client are, in place of `jwks`.
+     */
+    jwks_uri?: string;
+    /**
+     * A default of OpenID Connect without effect, since the gateway issues no ID tokens.
+     */
+    subject_type?: string;
+    /**
+     * A default of OpenID Connect without effect, since the gateway issues no ID tokens.
+     */
+    id_token_signed_response_alg?: string;
+    /**
+     * A default of OpenID Connect without effect.
+     */
+    require_auth_time?: boolean;
 };
 
 /**
