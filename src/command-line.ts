@@ -24,9 +24,11 @@ import {
   setProviderKey,
 } from './commands/providers.ts'
 import { reportUsage } from './commands/report-usage.ts'
-import { ConfigError, readVariables } from './settings/config.ts'
+import { ConfigError, readVariables, type Variables } from './settings/config.ts'
+import { withStart } from './settings/start-record.ts'
 import { settingsTable } from './settings/settings-table.ts'
 import { GatewayError } from './core/error.ts'
+import { nearName } from './core/words/near-name.ts'
 import { gatewayCommand } from './core/words/remedies.ts'
 import { NoStore } from './storage/migrations.ts'
 import { StoreError } from './storage/store-error.ts'
@@ -76,14 +78,49 @@ const commandsHelp = `\
   settings               print all settings as a table
 `
 
-const usageOf = (help: string) => `\
-Usage: ${gatewayCommand} <command>
-
-${help}
-Limits: --requests-per-minute, --tokens-per-minute, --images-per-minute, --concurrency, and
---budget-usd <dollars> with --budget-period day|month|total. All commands except settings accept --json.
-Each command accepts --help.
+const limitsHelp = `
+Limits: --requests-per-minute <count>, --tokens-per-minute <count>, --images-per-minute <count>,
+--concurrency <count>, and --budget-usd <dollars> with --budget-period day|month|total.
 `
+
+const usageOf = (help: string, end = '') => {
+  const limits = help.includes('[limits]') ? limitsHelp : ''
+  return `Usage: ${gatewayCommand} <command>\n\n${help}${limits}\n${end}`
+}
+
+const wholeUsage = (): string =>
+  usageOf(
+    commandsHelp,
+    'All commands except settings accept --json. Each command accepts --help, which prints an example.\n',
+  )
+
+/** Arguments that a command may have, for an example of it; the others are called without arguments. */
+const examples: Readonly<Record<string, string>> = {
+  'accounts create': '--name research --budget-usd 100 --budget-period month',
+  'keys create':
+    '--mode live --name nightly --models gpt-5.4-mini --budget-usd 20 --budget-period day',
+  'keys list': '--json',
+  'keys rotate': 'key_… --overlap-minutes 60',
+  'keys revoke': 'key_…',
+  'cassettes export': 'checkout > checkout.json',
+  'cassettes import': 'checkout checkout.json',
+  'providers set-key': 'openai',
+  'providers remove-key': 'openai',
+  usage: '--by model,day --since 30d --mode live',
+  'people password-link': 'ada@example.com',
+  backup: 'gateway-backup.db',
+  restore: 'gateway-backup.db',
+  export: 'gateway-export.jsonl',
+  import: 'gateway-export.jsonl',
+  migrate: '--dry-run',
+  doctor: '--connect https://gateway.example/mcp',
+}
+
+const exampleOf = (name: string): string =>
+  Object.hasOwn(commands, name)
+    ? `For example: ${[gatewayCommand, name, examples[name]].filter(Boolean).join(' ')}\n` +
+      (name === 'settings' ? '' : '--json prints the result as JSON.\n')
+    : 'Each command accepts --help, which prints an example.\n'
 
 /** The help of a command or a group of commands; of all commands if `name` is empty. */
 function helpFor(name: string): string {
@@ -140,26 +177,49 @@ export async function runCommandLine(words: string[], streams: Streams): Promise
       (error instanceof GatewayError && error.status < 500)
     const isExpected = isUserError || error instanceof StoreError
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    streams.notice(isExpected ? error.message : stack)
+    streams.notice(isExpected ? inCommands(error.message) : stack)
     return isUserError ? 2 : 1
   }
 }
 
+/** The commands that do what operations of the API do which messages name. */
+const commandOf: Readonly<Record<string, string>> = {
+  'GET /api/keys': 'keys list',
+  'GET /api/accounts': 'accounts list',
+}
+
+/** A message that names a command in the place of each operation of the API. */
+function inCommands(message: string): string {
+  return message
+    .replaceAll(/\bGET \/api\/\w+(?![\w/])/g, (named) => {
+      const command = commandOf[named]
+      return command === undefined ? named : `\`${command}\``
+    })
+    .replaceAll(/\bPUT \/api\/cassettes\/(\S+?)(?=[,.\s])/g, '`cassettes import $1 <file>`')
+}
+
 async function runNamed(words: string[], context: CommandContext): Promise<CommandResult> {
   const [first, second] = words
-  if (first === undefined || first === 'help') return { text: usageOf(commandsHelp) }
+  if (first === undefined || first === 'help') return { text: wholeUsage() }
   const length = [2, 1].find((count) => Object.hasOwn(commands, words.slice(0, count).join(' ')))
   const helpAt = words.findIndex((word) => word === '--help' || word === '-h')
   const name = words.slice(0, length ?? Math.max(helpAt, 0)).join(' ')
   const help = helpFor(name)
-  if (helpAt >= 0 && help !== '') return { text: usageOf(help) }
+  if (helpAt >= 0 && help !== '')
+    return { text: name === '' ? wholeUsage() : usageOf(help, exampleOf(name)) }
   // The name of a group of commands alone, such as `keys`.
   if (length === undefined && second === undefined && helpFor(first) !== '')
-    return { text: usageOf(helpFor(first)) }
+    return { text: usageOf(helpFor(first), exampleOf(first)) }
   if (length === undefined) {
     const command = second === undefined ? first : `${first} ${second}`
-    const usage = usageOf(commandsHelp)
-    throw new UsageError(`Unknown command '${command.slice(0, 100)}'.\n\n${usage}`)
+    const names = Object.keys(commands)
+    const groups = names.map((name) => name.split(' ')[0]!)
+    const near = nearName(command, names) ?? nearName(first, groups)
+    const remedy =
+      near === undefined
+        ? `\`${gatewayCommand} help\` lists the commands.`
+        : `Did you mean '${near}'? \`${gatewayCommand} ${near} --help\` describes it.`
+    throw new UsageError(`Unknown command '${command.slice(0, 100)}'. ${remedy}`)
   }
   return commands[name]!(words.slice(length), context)
 }
@@ -189,10 +249,13 @@ async function readSecret(prompt: string): Promise<string> {
 }
 
 if (import.meta.main) {
+  const notice = (line: string) => void process.stderr.write(`${line}\n`)
+  let variables: Variables | undefined
   process.exitCode = await runCommandLine(process.argv.slice(2), {
-    readVariables,
+    readVariables: () => (variables ??= withStart(readVariables(), notice)),
+    isTerminal: process.stdout.isTTY,
     readSecret,
     print: (text) => void process.stdout.write(text),
-    notice: (line) => void process.stderr.write(`${line}\n`),
+    notice,
   })
 }

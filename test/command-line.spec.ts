@@ -38,6 +38,29 @@ describe('the commands', () => {
     expect(stdout).to.match(keyAlone)
   })
 
+  it('keys create says on a terminal which key it is, and what to do with it', async () => {
+    const create = (words: string) =>
+      runCommand(words.split(' '), { DATA_DIR: dataDir, PORT: '4321' }, '', true)
+    const { stdout, stderr } = await create('keys create --mode test --name mine')
+    expect(stdout).to.match(keyAlone)
+    expect(stderr).to.match(
+      /^Created key_\w+\..* http:\/\/127\.0\.0\.1:4321\/v1, .*keys revoke key_/,
+    )
+    const client = await create('keys create --kind client --mode test --name mine')
+    expect(client.stdout).to.match(/^CLIENT_ID=.*\nCLIENT_SECRET=.*\n$/)
+    expect(client.stderr).to.include('/oauth/token')
+    expect((await create('keys create --mode test --name mine --json')).stderr).to.equal('')
+  })
+
+  it('names commands, and no paths of the API, in errors', async () => {
+    await run('keys create --mode test --name mine')
+    expect((await run('keys revoke key_none')).stderr).to.equal(
+      'There is no such key. `keys list` lists the keys.\n',
+    )
+    const { stderr } = await run('cassettes export none')
+    expect(stderr).to.include('Import it with `cassettes import none <file>`, or record it')
+  })
+
   it('keys list never shows a secret', async () => {
     const { stdout } = await run('keys create --mode live --name hidden')
     const secret = stdout.trim().slice('mag_live_'.length)
@@ -162,6 +185,8 @@ describe('the commands', () => {
     const ended = await Promise.all(names.map((name) => run(`${name} --help`)))
     expect(ended.filter(({ code, stderr }) => code !== 0 || stderr !== '')).to.deep.equal([])
     for (const [index, { stdout: help }] of ended.entries()) {
+      expect(help).to.include(`For example: npm run -s gateway -- ${names[index]}`)
+      expect(help.includes('--budget-usd')).to.equal(/create/.test(names[index]!))
       expect(namesIn(help)).to.include(names[index]!)
       expect(help).to.have.length.below(stdout.length)
     }

@@ -5,8 +5,10 @@ import { makeFolder, type TemporaryFolder } from './support/folder.ts'
 type Wrong = { words: string; says: RegExp }
 
 const wrong: Wrong[] = [
-  { words: 'keys make', says: /Unknown command 'keys make'.*Usage:/s },
-  { words: 'frobnicate', says: /Unknown command 'frobnicate'.*Usage:/s },
+  { words: 'keys make', says: /Unknown command 'keys make'\. Did you mean 'keys'\?/ },
+  { words: 'frobnicate', says: /Unknown command 'frobnicate'\. `.* help` lists/ },
+  { words: 'keys creat --mode test', says: /Did you mean 'keys create'\?/ },
+  { words: 'account list', says: /Did you mean 'accounts list'\?/ },
   { words: 'keys create --name mine', says: /--mode must be test or live/ },
   { words: 'keys create --mode prod --name mine', says: /--mode must be test or live/ },
   { words: 'keys create --mode test', says: /--name/ },

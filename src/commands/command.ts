@@ -14,6 +14,8 @@ export type CommandContext = {
   readVariables: () => Variables
   /** Reads a secret: a line without echo from a terminal, otherwise all of standard input. */
   readSecret: (prompt: string) => Promise<string>
+  /** Whether a person reads the output, and no script. */
+  isTerminal?: boolean
   notice: Notice
 }
 

@@ -12,7 +12,7 @@ import {
   countIn,
 } from './body.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
-import { withStore } from './with-store.ts'
+import { gatewayAddress, withStore } from './with-store.ts'
 import { dateText, everyPage, shownName, tableText } from './lists.ts'
 import { rotateOAuthKeys } from '../accounts/oauth/oauth-keys.ts'
 
@@ -49,14 +49,25 @@ export const createKey: Command = async (words, context) => {
     ...allowanceIn(values),
   }
   const newKey = checkedBody(bodyChecks.createKey, prune(body))
-  return withStore('create', context, async ({ accounts, keys }) => {
+  return withStore('create', context, async ({ accounts, keys, ...opened }) => {
     const { id: first } = await accounts.first()
     const { id } = await accounts.retrieve(commandLine, values.account ?? first)
     const made = await keys.create(commandLine, id, newKey).catch((error: unknown) => {
       throw namingOptions(error)
     })
-    return { text: values.json === true ? jsonText(made) : secretText(made) }
+    if (values.json === true) return { text: jsonText(made) }
+    if (context.isTerminal === true) context.notice(nextSteps(made, gatewayAddress(opened)))
+    return { text: secretText(made) }
   })
+}
+
+/** What a person does with a new key; a script gets the key alone. */
+function nextSteps({ id, kind }: Pick<ApiKey, 'id' | 'kind'>, address: string): string {
+  const use =
+    kind === 'client'
+      ? `exchange them for tokens at ${address}/oauth/token`
+      : `clients send it to ${address}/v1, as OPENAI_API_KEY for example`
+  return `Created ${id}. Its secret is shown only once: ${use}. \`keys revoke ${id}\` ends it.`
 }
 
 /** Formats a key alone, or client id and secret as `.env` lines. */

@@ -3,7 +3,7 @@ import { createProviderKeys } from '../accounts/provider-keys.ts'
 import { readStoredSettings } from '../accounts/stored-settings.ts'
 import { vendors } from '../providers/index.ts'
 import { loadConfig, type ReadSettings } from '../settings/config.ts'
-import { checkProviderKey } from '../settings/provider-key.ts'
+import { checkProviderKey, endpointWithKey } from '../settings/provider-key.ts'
 import { createEncryption } from '../storage/encryption.ts'
 import { json, jsonText, parsed, UsageError, type Command } from './command.ts'
 import { dateText, tableText } from './lists.ts'
@@ -35,15 +35,17 @@ export const setProviderKey: Command = async (words, context) => {
   const [provider] = positionals
   if (provider === undefined) throw noProvider('set-key')
   const name = vendors.find(({ id }) => id === provider)?.name ?? provider
-  const key = (await context.readSecret(`API key of ${name}: `)).trim()
-  if (key === '')
-    throw new UsageError(
-      `Standard input holds no key. For example: providers set-key ${provider} < file`,
-    )
   return withStore('create', context, async (opened) => {
     const { content } = await readStoredSettings(opened.store)
     const readSettings: ReadSettings = (stored) =>
       loadConfig(context.readVariables(), { settings: content, ...stored })
+    // A wrong name is told before the secret is asked for.
+    endpointWithKey(readSettings, provider, 'a key')
+    const key = (await context.readSecret(`API key of ${name}: `)).trim()
+    if (key === '')
+      throw new UsageError(
+        `Standard input holds no key. For example: providers set-key ${provider} < file`,
+      )
     checkProviderKey(readSettings, provider, key)
     await opened.accounts.first()
     const made = await keysIn(opened).create(commandLine, provider, key, {})

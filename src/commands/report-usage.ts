@@ -101,6 +101,10 @@ async function wholeReport(store: Store, accountId: string, query: Query): Promi
 }
 
 function reportText({ mode, from, to, group_by: groupBy, data, total }: Report): string {
+  if (total.calls === 0) {
+    const others = mode === 'live' ? ' `usage --mode test` counts those with test keys.' : ''
+    return `There were no ${mode} calls from ${from} to ${to}.${others}\n`
+  }
   const headings = ['calls', 'failed', 'input tokens', 'output tokens', 'images', 'cost USD']
   const groups = groupBy.length === 0 ? [] : data
   const rows = [

@@ -76,7 +76,7 @@ describe('the commands for keys of providers', () => {
     const cases: [words: string, secret: string, says: RegExp][] = [
       ['providers set-key', openAiKey, /The provider is missing\. Usage: providers set-key/],
       ['providers set-key openai', ' \n', /Standard input holds no key/],
-      ['providers set-key opena', openAiKey, /Did you mean 'openai'/],
+      ['providers set-key opena', '', /Did you mean 'openai'/],
       ['providers set-key anthropic', 'your-api-key', /placeholder/],
       ['providers remove-key openai pvk_0', '', /No key pvk_0 of openai is stored/],
     ]

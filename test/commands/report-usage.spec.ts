@@ -59,6 +59,15 @@ describe('the command usage', () => {
     expect(JSON.parse(one.stdout)).to.nested.include({ 'total.calls': 0 })
   })
 
+  it('says that there were no calls, and names the mode with the others', async () => {
+    const { stdout } = await run('--since 2026-10-01 --until 2026-10-02')
+    expect(stdout).to.match(
+      /^There were no live calls from 2026-10-01T\S+ to 2026-10-02T\S+\. `usage --mode test` counts/,
+    )
+    const test = await run('--since 2026-10-01 --until 2026-10-02 --mode test')
+    expect(test.stdout).to.match(/^There were no test calls .*Z\.\n$/)
+  })
+
   it('refuses invalid queries with the name of the option', async () => {
     const wrong: [words: string, message: RegExp][] = [
       ['--by moon', /^--by must be one of: hour, /],

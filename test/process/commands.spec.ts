@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { sql } from 'kysely'
@@ -33,7 +33,7 @@ describe('the commands in their own processes', () => {
   it('exit with 2 and print on stderr if their arguments are wrong', async () => {
     const { code, stdout, stderr } = await runInFolder('keys make')
     expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' })
-    expect(stderr).to.match(/^Unknown command 'keys make'.*Usage:/s)
+    expect(stderr).to.match(/^Unknown command 'keys make'\. Did you mean 'keys'\?.*\n$/)
   })
 
   it('read .env in the working directory, overridden by environment variables', async () => {
@@ -86,6 +86,27 @@ describe('the commands in their own processes', () => {
         signal: null,
       })
     }
+  })
+
+  it('know the settings file and the address with which their gateway was started', async () => {
+    const path = join(folder.path, 'gateway.yaml')
+    writeFileSync(path, 'aliases:\n  quick: gpt-5.4-mini\n')
+    const variables = { CONFIG_FILE: path, PORT: String(await freePort()) }
+    const server = await startServer({ folder: folder.path, variables })
+    const create = () => runInFolder('keys create --mode live --name a --models quick')
+    const made = await create()
+    server.kill('SIGTERM')
+    await server.ended
+    expect(made.code, made.stderr).to.equal(0)
+    const { stdout } = await runInFolder('doctor')
+    expect(stdout).to.include(server.url)
+    const start = readFileSync(join(folder.path, 'data/gateway.start.json'), 'utf8')
+    expect(JSON.parse(start)).to.deep.equal(variables)
+    rmSync(path)
+    const refused = await create()
+    expect(refused.code).to.equal(2)
+    expect(refused.stderr).to.include(`CONFIG_FILE=${path}, which does not exist here`)
+    expect(refused.stderr).to.include("model 'quick' does not exist")
   })
 
   it('exit with one sentence on a store of a newer version', async () => {

@@ -7,10 +7,16 @@ import type { Variables } from '../../src/settings/config.ts'
  * @example
  * const { code, stdout } = await runCommand(['keys', 'list'], { DATA_DIR: gateway.dataDir })
  */
-export async function runCommand(words: readonly string[], variables: Variables = {}, secret = '') {
+export async function runCommand(
+  words: readonly string[],
+  variables: Variables = {},
+  secret = '',
+  isTerminal = false,
+) {
   const printed = { stdout: '', stderr: '' }
   const code = await runCommandLine([...words], {
     readVariables: () => variables,
+    isTerminal,
     readSecret: () => Promise.resolve(secret),
     print: (text) => void (printed.stdout += text),
     notice: (line) => void (printed.stderr += `${line}\n`),
