@@ -26,6 +26,7 @@ import {
 import { reportUsage } from './commands/report-usage.ts'
 import { ConfigError, readVariables, type Variables } from './settings/config.ts'
 import { withStart } from './settings/start-record.ts'
+import { vendors } from './providers/index.ts'
 import { settingsTable } from './settings/settings-table.ts'
 import { GatewayError } from './core/error.ts'
 import { nearName } from './core/words/near-name.ts'
@@ -104,8 +105,8 @@ const examples: Readonly<Record<string, string>> = {
   'keys revoke': 'key_…',
   'cassettes export': 'checkout > checkout.json',
   'cassettes import': 'checkout checkout.json',
-  'providers set-key': 'openai',
-  'providers remove-key': 'openai',
+  'providers set-key': vendors[0]!.id,
+  'providers remove-key': vendors[0]!.id,
   usage: '--by model,day --since 30d --mode live',
   'people password-link': 'ada@example.com',
   backup: 'gateway-backup.db',
