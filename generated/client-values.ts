@@ -45,6 +45,7 @@ export const ImageSizeClassValues = ["1K","2K","4K"] as const
 export const ImageJobStatusValues = ["queued","in_progress","completed","failed","cancelled"] as const
 export const ImageJobOperationValues = ["generation","edit"] as const
 export const ReasoningEffortValues = ["none","minimal","low","medium","high","xhigh","max"] as const
+export const FinishReasonValues = ["stop","length","tool_calls","function_call","content_filter"] as const
 export const AnsweredServiceTierValues = ["auto","default","flex","scale","priority","fast"] as const
 export const MessageToolTypeValues = ["custom","web_search_20250305"] as const
 export const MessageStopReasonValues = ["end_turn","max_tokens","stop_sequence","tool_use","pause_turn","refusal","model_context_window_exceeded"] as const

@@ -6116,6 +6116,12 @@ export interface components {
             /** @description The calls of tools that the client is to run; absent if there are none. */
             tool_calls?: components["schemas"]["ToolCall"][];
         };
+        /**
+         * @description Why an answer ended: at its natural end, at a limit of tokens, with calls of tools or (in the older form of OpenAI) of a
+         *     function, or because it was withheld.
+         * @enum {string}
+         */
+        FinishReason: "stop" | "length" | "tool_calls" | "function_call" | "content_filter";
         /** @description One of `n` answers. */
         ChatChoice: {
             /**
@@ -6124,8 +6130,8 @@ export interface components {
              */
             index: number;
             message: components["schemas"]["ChatAnswer"];
-            /** @description `stop`, `length`, `tool_calls` or `content_filter`. */
-            finish_reason: string | null;
+            /** @description Why the answer ended. A vendor may have reasons of its own. */
+            finish_reason: components["schemas"]["FinishReason"] | string | null;
             /** @description The log probabilities of the tokens in OpenAI's form; absent or null unless requested. */
             logprobs?: {
                 [key: string]: unknown;
@@ -6286,7 +6292,7 @@ export interface components {
             index: number;
             delta: components["schemas"]["ChatDelta"];
             /** @description Why the answer ended, as in `ChatChoice`; null until its last chunk. */
-            finish_reason: string | null;
+            finish_reason: components["schemas"]["FinishReason"] | string | null;
             /** @description The log probabilities of the tokens of the piece; absent or null unless requested. */
             logprobs?: {
                 [key: string]: unknown;

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml'
 import type { Document } from './document.ts'
+import { openAnswers } from './open-answers.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
 import { partNames, partOf } from './parts.ts'
 import type { Tool } from './tools.ts'
@@ -8,11 +9,12 @@ type Sources = { document: Document; overlay: Overlay; workflows: object; tools:
 
 /** The documents that the gateway serves, by file name: the contract whole and in parts, its workflows, and the tools. */
 export function publishedFiles({
-  document,
+  document: source,
   overlay,
   workflows,
   tools,
 }: Sources): Record<string, string> {
+  const document = openAnswers(source)
   const next = applyOverlay(document, overlay)
   const parts = partNames.flatMap((name) =>
     Object.entries(forms(partOf(document, name), partOf(next, name))).map(

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createClient } from '@hey-api/openapi-ts'
 import { banner, nameIn, operationsOf, parametersOf } from './document.ts'
 import { resolved, type Document, type OperationRow, type Schema } from './document.ts'
+import { openAnswers } from './open-answers.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
 
 /**
@@ -14,7 +15,7 @@ export async function typescriptClient(
   document: Document,
   overlay: Overlay,
 ): Promise<Record<string, string>> {
-  const types = await typesOf(document)
+  const types = await typesOf(openAnswers(document))
   return { 'types.ts': types, 'operations.ts': operationsFile(applyOverlay(document, overlay)) }
 }
 

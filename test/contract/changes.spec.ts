@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { parse } from 'yaml'
 import {
   changesAsMarkdown,
+  contractAt,
   contractChanges,
   releasedContract,
   unnamedChanges,
@@ -11,6 +11,8 @@ import {
 const textOf = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
 
 type Parts = {
+  headers?: object
+  webhooks?: object
   body?: object
   answer?: object
   parameter?: object
@@ -19,8 +21,9 @@ type Parts = {
 }
 
 /** A contract of one operation, whose schemas stand in the components. */
-const contract = ({ body, answer, parameter, paths, version = '1.2.3' }: Parts = {}) => ({
+const contract = ({ body, answer, parameter, paths, version = '1.2.3', ...more }: Parts = {}) => ({
   info: { version },
+  webhooks: more.webhooks,
   paths: {
     '/a': {
       post: {
@@ -29,7 +32,10 @@ const contract = ({ body, answer, parameter, paths, version = '1.2.3' }: Parts =
           content: { 'application/json': { schema: { $ref: '#/components/schemas/A' } } },
         },
         responses: {
-          200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/B' } } } },
+          200: {
+            headers: more.headers,
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/B' } } },
+          },
         },
       },
     },
@@ -49,6 +55,12 @@ const open = (...values: string[]) => ({
 })
 const text = { type: 'string' }
 const words = (...values: string[]) => ({ type: 'string', enum: values })
+
+const webhook = (properties: object) => ({
+  post: {
+    requestBody: { content: { 'application/json': { schema: { type: 'object', properties } } } },
+  },
+})
 
 const pairs: [string, Parts, Parts, string[], string[]][] = [
   [
@@ -154,6 +166,98 @@ const pairs: [string, Parts, Parts, string[], string[]][] = [
     ['B.m (answer): new value "b"'],
   ],
   [
+    'a closed answer that is open',
+    { answer: member(words('a')) },
+    { answer: member(open('a')) },
+    ['B.m (answer): list of values is open'],
+    [],
+  ],
+  [
+    'a width of a number',
+    { body: member({ type: 'integer' }) },
+    { body: member({ type: 'integer', format: 'int32' }) },
+    [],
+    ['A.m (request): format none → int32'],
+  ],
+  [
+    'a format of a text',
+    { body: member(text) },
+    { body: member({ ...text, format: 'date-time' }) },
+    ['A.m (request): format none → date-time'],
+    [],
+  ],
+  [
+    'alternatives in another order',
+    { body: member({ anyOf: [text, { type: 'array', items: text }] }) },
+    { body: member({ anyOf: [{ type: 'array', items: text }, text] }) },
+    [],
+    [],
+  ],
+  [
+    'an alternative that went',
+    { body: member({ anyOf: [text, { type: 'array', items: text }] }) },
+    { body: member({ anyOf: [{ type: 'array', items: text }] }) },
+    ['A.m (request): type string | array → array', 'A.m|string (request): removed'],
+    [],
+  ],
+  [
+    'an enumeration that may be null',
+    { answer: member(words('a')) },
+    { answer: member({ oneOf: [{ type: 'null' }, words('a')] }) },
+    ['B.m (answer): type string → string | null'],
+    [],
+  ],
+  [
+    'a nullable enumeration in another form',
+    { answer: member({ oneOf: [{ type: 'null' }, words('a')] }) },
+    { answer: member({ anyOf: [words('a'), { type: 'null' }] }) },
+    [],
+    [],
+  ],
+  [
+    'an open enumeration that may be null',
+    { answer: member(open('a')) },
+    { answer: member({ anyOf: [...open('a').anyOf, { type: 'null' }] }) },
+    ['B.m (answer): type string → string | null'],
+    [],
+  ],
+  [
+    'a request without other members',
+    { body: member(text) },
+    { body: { ...member(text), additionalProperties: false } },
+    ['A (request): has no other members'],
+    [],
+  ],
+  [
+    'a new header of an answer',
+    {},
+    { headers: { 'x-a': { schema: text } } },
+    [],
+    ['POST /a 200 header x-a (answer): new'],
+  ],
+  [
+    'a removed header of an answer',
+    { headers: { 'x-a': { schema: text } } },
+    {},
+    [],
+    ['POST /a 200 header x-a (answer): removed'],
+  ],
+  [
+    'a removed header that each answer had',
+    { headers: { 'x-a': { schema: text, required: true } } },
+    {},
+    ['POST /a 200 header x-a (answer): removed'],
+    [],
+  ],
+  ['a removed webhook', { webhooks: { done: {} } }, {}, ['webhook done (answer): removed'], []],
+  [
+    'a webhook that lacks a member',
+    { webhooks: { done: webhook({ m: text }) } },
+    { webhooks: { done: webhook({}) } },
+    ['webhook done application/json body.m (answer): removed'],
+    [],
+  ],
+  [
     'a required parameter',
     {},
     { parameter: { required: true } },
@@ -216,7 +320,7 @@ describe('changes of the contract', () => {
   it('the contract differs from the last release only as its version and the changelog say', () => {
     const last = releasedContract()
     const changelog = textOf('CHANGELOG.md')
-    const now = parse(textOf('openapi.yaml')) as Record<string, unknown>
+    const now = contractAt('openapi.yaml')
     expect(
       last !== undefined,
       'a release keeps its contract: npm run contract-changes -- --release',

@@ -18,7 +18,7 @@ export type Client = {
   cannot?: Partial<Record<CallName, string>>
 }
 
-export const contract = new URL('../../openapi.yaml', import.meta.url)
+export const contract = new URL('../../generated/openapi.yaml', import.meta.url)
 
 const jsonOnly = { form: 'it makes one media type of each body: JSON' }
 const firstOnly = { form: 'of a body that is referred to it reads the first media type: JSON' }

@@ -1,13 +1,8 @@
+import { FinishReasonValues } from '../../../generated/client-values.ts'
 import type { ChatCompletion } from './chat.ts'
 
 /** The finish reasons of OpenAI's API; other values are vendor-specific. */
-const known: ReadonlySet<string> = new Set([
-  'stop',
-  'length',
-  'tool_calls',
-  'function_call',
-  'content_filter',
-])
+const known: ReadonlySet<string> = new Set(FinishReasonValues)
 const mark = '"finish_reason":'
 const reasonCharactersMax = 20
 const reasonsMax = 8

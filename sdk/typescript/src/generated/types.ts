@@ -422,7 +422,10 @@ export type ErrorBody = {
      * What is wrong and how to fix it.
      */
     message: string;
-    type: ErrorType;
+    /**
+     * The class of an error. SDKs choose their exception by it and by the status.
+     */
+    type: ErrorType | UnlistedValue;
     /**
      * The parameter or header at fault, as a path such as `images[0].image_url`.
      */
@@ -430,7 +433,7 @@ export type ErrorBody = {
     /**
      * The reason of the error; null if there is no code for it.
      */
-    code: ErrorCode | null;
+    code: ErrorCode | UnlistedValue | null;
     /**
      * The `x-request-id` of the response. Pass it to `GET /api/requests/{id}`.
      */
@@ -490,7 +493,10 @@ export type Usd = number;
  * The prices from which `cost` was calculated.
  */
 export type CostDetails = {
-    mode?: Mode;
+    /**
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
+     */
+    mode?: Mode | UnlistedValue;
     /**
      * Number of images that were charged.
      */
@@ -633,7 +639,10 @@ export type BudgetState = {
      * The most that may be spent in the period.
      */
     amount: Money;
-    period: BudgetPeriod;
+    /**
+     * The period of the budget: a UTC day, a UTC month, or `total` without end.
+     */
+    period: BudgetPeriod | UnlistedValue;
     /**
      * What the calls of the period have cost.
      */
@@ -849,7 +858,10 @@ export type AuditEvent = {
      * The account that the action concerns.
      */
     account_id: AccountId;
-    action: AuditAction;
+    /**
+     * The action, as `<object>.<verb>`.
+     */
+    action: AuditAction | UnlistedValue;
     /**
      * Id of the API key or person who acted; `command_line` for commands of the gateway,
      * `signal` for a signal to the process, `gateway` for a change that it made itself.
@@ -940,7 +952,12 @@ export type RateLimitKind = 'requests' | 'tokens' | 'images' | 'concurrency';
  *
  */
 export type RateLimitState = {
-    kind: RateLimitKind;
+    /**
+     * What is limited. `concurrency` counts calls that run at the same time; the others count per
+     * minute.
+     *
+     */
+    kind: RateLimitKind | UnlistedValue;
     /**
      * The most that the window allows.
      */
@@ -1020,13 +1037,22 @@ export type NullableKeyClient = KeyClient | null;
 export type ApiKey = {
     id: ApiKeyId;
     object: ApiKeyObject;
-    kind: ApiKeyKind;
+    /**
+     * `key`: an API key. `connection`: an OAuth client that a person has authorized. `client`: a
+     * service of the account that gets tokens with its `client_id` and `client_secret`. `session`:
+     * a key of a signed-in person, for example of the dashboard's playground.
+     *
+     */
+    kind: ApiKeyKind | UnlistedValue;
     account_id: AccountId;
     /**
      * The name of the key, for people.
      */
     name: string;
-    mode: Mode;
+    /**
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
+     */
+    mode: Mode | UnlistedValue;
     /**
      * The cassette that calls of a live key are recorded in, and that a test key replays; null
      * for a key without one.
@@ -1039,11 +1065,18 @@ export type ApiKey = {
      *
      */
     hint: string;
-    state: ApiKeyState;
     /**
-     * What the key may do.
+     * Only `active` keys are accepted. `expired`: `expires_at` has passed. `revoked`: the key was
+     * ended.
+     *
      */
-    scopes: Array<Scope>;
+    state: ApiKeyState | UnlistedValue;
+    /**
+     * What a key may do. `inference`: call models. `usage:read`: read the account's usage.
+     * `keys:write`: create, change and revoke keys. `admin`: everything in the account.
+     *
+     */
+    scopes: Array<Scope | UnlistedValue>;
     /**
      * Ids of the only models that the key may call; null allows all models.
      */
@@ -1096,13 +1129,22 @@ export type ApiKey = {
 export type CreatedApiKey = {
     id: ApiKeyId;
     object: ApiKeyObject;
-    kind: ApiKeyKind;
+    /**
+     * `key`: an API key. `connection`: an OAuth client that a person has authorized. `client`: a
+     * service of the account that gets tokens with its `client_id` and `client_secret`. `session`:
+     * a key of a signed-in person, for example of the dashboard's playground.
+     *
+     */
+    kind: ApiKeyKind | UnlistedValue;
     account_id: AccountId;
     /**
      * The name of the key, for people.
      */
     name: string;
-    mode: Mode;
+    /**
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
+     */
+    mode: Mode | UnlistedValue;
     /**
      * The cassette that calls of a live key are recorded in, and that a test key replays; null
      * for a key without one.
@@ -1115,11 +1157,18 @@ export type CreatedApiKey = {
      *
      */
     hint: string;
-    state: ApiKeyState;
     /**
-     * What the key may do.
+     * Only `active` keys are accepted. `expired`: `expires_at` has passed. `revoked`: the key was
+     * ended.
+     *
      */
-    scopes: Array<Scope>;
+    state: ApiKeyState | UnlistedValue;
+    /**
+     * What a key may do. `inference`: call models. `usage:read`: read the account's usage.
+     * `keys:write`: create, change and revoke keys. `admin`: everything in the account.
+     *
+     */
+    scopes: Array<Scope | UnlistedValue>;
     /**
      * Ids of the only models that the key may call; null allows all models.
      */
@@ -1295,11 +1344,16 @@ export type OwnKey = {
     id: string;
     object: ApiKeyObject;
     account_id: AccountId;
-    mode: Mode;
     /**
-     * What the key may do.
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
      */
-    scopes: Array<Scope>;
+    mode: Mode | UnlistedValue;
+    /**
+     * What a key may do. `inference`: call models. `usage:read`: read the account's usage.
+     * `keys:write`: create, change and revoke keys. `admin`: everything in the account.
+     *
+     */
+    scopes: Array<Scope | UnlistedValue>;
     /**
      * Ids of the only models that the key may call; null allows all models.
      */
@@ -1339,7 +1393,13 @@ export type UsedKey = {
      * The name of the key, for people.
      */
     name: string;
-    kind: ApiKeyKind;
+    /**
+     * `key`: an API key. `connection`: an OAuth client that a person has authorized. `client`: a
+     * service of the account that gets tokens with its `client_id` and `client_secret`. `session`:
+     * a key of a signed-in person, for example of the dashboard's playground.
+     *
+     */
+    kind: ApiKeyKind | UnlistedValue;
 };
 
 /**
@@ -1440,16 +1500,26 @@ export type AttemptClient = {
 export type RefusedAttempt = {
     id: RefusedAttemptId;
     object: RefusedAttemptObject;
-    reason: AttemptReason;
+    /**
+     * Why the attempt was refused. `connection_ended`: a token of an ended connection.
+     * `token_refused`: a failed token exchange. `consent_denied`: the person denied the client.
+     * `registration_refused`, `authorization_refused`: an invalid registration or authorization
+     * request of a client.
+     *
+     */
+    reason: AttemptReason | UnlistedValue;
     /**
      * The message of the last attempt's error, without possible secrets.
      */
     message: string;
-    face: AttemptFace;
+    /**
+     * The part of the gateway that was called, by the beginning of its paths.
+     */
+    face: AttemptFace | UnlistedValue;
     /**
      * The request header with the refused key; null without a key.
      */
-    header: AttemptHeader | null;
+    header: AttemptHeader | UnlistedValue | null;
     /**
      * The program that made the attempts; null if it does not report itself.
      */
@@ -1759,7 +1829,10 @@ export type Webhook = {
     account_id: AccountId;
     name: DisplayName;
     url: WebhookUrl;
-    mode: Mode;
+    /**
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
+     */
+    mode: Mode | UnlistedValue;
     events: WebhookEventTypes;
     /**
      * Whether events are delivered.
@@ -1814,7 +1887,10 @@ export type CreatedWebhook = {
     account_id: AccountId;
     name: DisplayName;
     url: WebhookUrl;
-    mode: Mode;
+    /**
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
+     */
+    mode: Mode | UnlistedValue;
     events: WebhookEventTypes;
     /**
      * Whether events are delivered.
@@ -1890,7 +1966,12 @@ export type WebhookDelivery = {
      * The id in `data` of the event.
      */
     object_id: string;
-    state: WebhookDeliveryState;
+    /**
+     * `pending`: the next attempt is due at `next_attempt_at`. `delivered`: the receiver answered
+     * 2xx. `failed`: no attempt is left, or the webhook was disabled.
+     *
+     */
+    state: WebhookDeliveryState | UnlistedValue;
     /**
      * When the event happened.
      */
@@ -2065,8 +2146,18 @@ export type Membership = {
      * The name of the account, for people.
      */
     account_name: string;
-    role: Role;
-    acts_as: Role;
+    /**
+     * What a person may do in an account. `member`: call models and read usage. `admin`: also
+     * manage keys, members and settings. `owner`: also manage owners.
+     *
+     */
+    role: Role | UnlistedValue;
+    /**
+     * What a person may do in an account. `member`: call models and read usage. `admin`: also
+     * manage keys, members and settings. `owner`: also manage owners.
+     *
+     */
+    acts_as: Role | UnlistedValue;
     /**
      * When the person joined the account.
      */
@@ -2119,7 +2210,10 @@ export type SignUpState = 'open' | 'closed';
  */
 export type Entrance = {
     object: EntranceObject;
-    sign_up: SignUpState;
+    /**
+     * `open`: anyone may sign up. `closed`: people need an invitation.
+     */
+    sign_up: SignUpState | UnlistedValue;
     /**
      * Whether a person exists who can sign in. If not, the set-up link that the gateway prints
      * creates the owner.
@@ -2179,7 +2273,12 @@ export type Member = {
      * The name that the member chose.
      */
     name: string;
-    role: Role;
+    /**
+     * What a person may do in an account. `member`: call models and read usage. `admin`: also
+     * manage keys, members and settings. `owner`: also manage owners.
+     *
+     */
+    role: Role | UnlistedValue;
     /**
      * When the member joined the account.
      */
@@ -2259,7 +2358,12 @@ export type Invitation = {
      * The e-mail of the invited person; only this person can accept.
      */
     email: string;
-    role: Role;
+    /**
+     * What a person may do in an account. `member`: call models and read usage. `admin`: also
+     * manage keys, members and settings. `owner`: also manage owners.
+     *
+     */
+    role: Role | UnlistedValue;
     /**
      * Id of the person or API key who invited.
      */
@@ -2304,7 +2408,12 @@ export type CreatedInvitation = {
      * The e-mail of the invited person; only this person can accept.
      */
     email: string;
-    role: Role;
+    /**
+     * What a person may do in an account. `member`: call models and read usage. `admin`: also
+     * manage keys, members and settings. `owner`: also manage owners.
+     *
+     */
+    role: Role | UnlistedValue;
     /**
      * Id of the person or API key who invited.
      */
@@ -2388,7 +2497,12 @@ export type InvitationOffer = {
      * The e-mail of the invited person.
      */
     email: string;
-    role: Role;
+    /**
+     * What a person may do in an account. `member`: call models and read usage. `admin`: also
+     * manage keys, members and settings. `owner`: also manage owners.
+     *
+     */
+    role: Role | UnlistedValue;
     /**
      * When the invitation expires.
      */
@@ -2561,9 +2675,22 @@ export type UsageGroup = {
      * Name of the person. Present with `member`.
      */
     member_name?: string | null;
-    face?: Face;
-    modality?: CallModality;
-    outcome?: CallOutcome;
+    /**
+     * The API of a call: the images API, one of the three chat APIs (`chat`, `responses`, `messages`),
+     * the embeddings API, the moderations API or the tool server.
+     *
+     */
+    face?: Face | UnlistedValue;
+    /**
+     * What the call requested.
+     */
+    modality?: CallModality | UnlistedValue;
+    /**
+     * `cancelled`: the caller disconnected before the end. `unknown`: an image may have been made
+     * and charged.
+     *
+     */
+    outcome?: CallOutcome | UnlistedValue;
     sums: UsageSums;
 };
 
@@ -2580,13 +2707,16 @@ export type UsageExportObject = 'usage_export';
 export type UsageExport = {
     object: UsageExportObject;
     account_id: AccountId;
-    mode: Mode;
+    /**
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
+     */
+    mode: Mode | UnlistedValue;
     from: Time;
     to: Time;
     /**
-     * The dimensions of the groups, as requested.
+     * A dimension by which usage is grouped.
      */
-    group_by: Array<UsageDimension>;
+    group_by: Array<UsageDimension | UnlistedValue>;
     /**
      * The groups, one for each combination of the dimensions that has calls.
      */
@@ -2606,7 +2736,10 @@ export type RequestExportObject = 'request_export';
 export type RequestExport = {
     object: RequestExportObject;
     account_id: AccountId;
-    mode: Mode;
+    /**
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
+     */
+    mode: Mode | UnlistedValue;
     from: Time;
     to: Time;
     /**
@@ -2628,7 +2761,10 @@ export type UsageReportObject = 'usage_report';
 export type UsageReport = {
     object: UsageReportObject;
     account_id: AccountId;
-    mode: Mode;
+    /**
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
+     */
+    mode: Mode | UnlistedValue;
     /**
      * Start of the range (inclusive).
      */
@@ -2638,9 +2774,9 @@ export type UsageReport = {
      */
     to: Time;
     /**
-     * The dimensions of the groups, as requested.
+     * A dimension by which usage is grouped.
      */
-    group_by: Array<UsageDimension>;
+    group_by: Array<UsageDimension | UnlistedValue>;
     /**
      * The sums of the whole range.
      */
@@ -2680,7 +2816,16 @@ export type CostLineKind = 'input_tokens' | 'cached_input_tokens' | 'cache_write
  * A line of the calculation of a cost.
  */
 export type CostLine = {
-    what: CostLineKind;
+    /**
+     * What a line charges. Each token is counted in one line only: `input_tokens` and
+     * `output_tokens` hold tokens that no other line counts. `reference_images`: input images that
+     * are charged singly. `web_searches`: searches of the web as the vendor charges them.
+     * `vendor_charge`: the charge that the vendor returned, instead of all
+     * other lines. `other_attempts`: attempts whose responses were not delivered. `held`: the
+     * reserved amount of a call whose process ended first.
+     *
+     */
+    what: CostLineKind | UnlistedValue;
     /**
      * Number of units, such as tokens, images or searches.
      */
@@ -2740,7 +2885,12 @@ export type RouteQuote = {
      * The name of the model at the provider.
      */
     upstream_model: string;
-    kind: QuoteKind;
+    /**
+     * `exact`: the cost of the call. `at_most`: the maximum cost; the cost depends on the
+     * response. `unknown`: the price of the model is not known.
+     *
+     */
+    kind: QuoteKind | UnlistedValue;
     amount: NullableMoney;
     /**
      * Null if the price is not known.
@@ -2767,7 +2917,10 @@ export type RouteQuote = {
  */
 export type PriceQuote = {
     object: PriceQuoteObject;
-    operation: QuotedOperation;
+    /**
+     * The operation to quote, by its `operationId`.
+     */
+    operation: QuotedOperation | UnlistedValue;
     /**
      * False for test keys, whose calls are free.
      */
@@ -2830,7 +2983,15 @@ export type RequestCost = {
      * Null if the price is not known.
      */
     amount: NullableMoney;
-    status: CostStatus;
+    /**
+     * `exact`: calculated from the units that the vendor counted and the price in the catalog.
+     * `reported`: the charge that the vendor returned. `estimated`: the vendor counted nothing and
+     * the units are estimated, or the price is uncertain. `cached`: a response from the cache,
+     * free. `unknown`: the price or the units are not known; an amount is then what was reserved
+     * from the budget.
+     *
+     */
+    status: CostStatus | UnlistedValue;
     /**
      * Whether the call is charged; false for test keys.
      */
@@ -3017,7 +3178,10 @@ export type RequestErrorCause = {
 export type RequestErrors = {
     object: RequestErrorsObject;
     account_id: AccountId;
-    mode: Mode;
+    /**
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
+     */
+    mode: Mode | UnlistedValue;
     from: Time;
     to: Time;
     /**
@@ -3067,7 +3231,10 @@ export type Refusal = {
 export type Refusals = {
     object: RefusalsObject;
     account_id: AccountId;
-    mode: Mode;
+    /**
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
+     */
+    mode: Mode | UnlistedValue;
     from: Time;
     to: Time;
     /**
@@ -3104,9 +3271,20 @@ export type RequestRecord = {
      * The current name of the key; null if the key is not known any more.
      */
     key_name: string | null;
-    mode: Mode;
-    face: Face;
-    modality: CallModality;
+    /**
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
+     */
+    mode: Mode | UnlistedValue;
+    /**
+     * The API of a call: the images API, one of the three chat APIs (`chat`, `responses`, `messages`),
+     * the embeddings API, the moderations API or the tool server.
+     *
+     */
+    face: Face | UnlistedValue;
+    /**
+     * What the call requested.
+     */
+    modality: CallModality | UnlistedValue;
     /**
      * The model that answered, or the model that was tried last, or the requested model.
      *
@@ -3134,7 +3312,12 @@ export type RequestRecord = {
      * The service tier as the provider names it; null for the default tier.
      */
     service_tier: string | null;
-    outcome: CallOutcome;
+    /**
+     * `cancelled`: the caller disconnected before the end. `unknown`: an image may have been made
+     * and charged.
+     *
+     */
+    outcome: CallOutcome | UnlistedValue;
     /**
      * The error code of the response.
      */
@@ -3143,7 +3326,12 @@ export type RequestRecord = {
      * How to fix the error; null if the call succeeded.
      */
     remedy: string | null;
-    cache: CacheOutcome;
+    /**
+     * `hit`: the response came from the cache and is free. `miss`: the cache had none. `bypass`:
+     * the cache was not asked. `replay`: a cassette answered in place of the vendors.
+     *
+     */
+    cache: CacheOutcome | UnlistedValue;
     usage: RequestUsage;
     cost: RequestCost;
     /**
@@ -3195,7 +3383,7 @@ export type ModelParameter = {
     /**
      * The type of the values; absent if they have several.
      */
-    type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
+    type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object' | UnlistedValue;
     /**
      * The only values that the parameter takes; absent if others are allowed.
      */
@@ -3299,7 +3487,7 @@ export type CatalogRoute = {
     /**
      * The state in the process that answers; each process has its own.
      */
-    circuit: CircuitState;
+    circuit: CircuitState | UnlistedValue;
     /**
      * When an open circuit is tried again.
      */
@@ -3318,7 +3506,7 @@ export type CatalogEntry = {
     /**
      * Whether the model makes images, embeddings or only text.
      */
-    modality: CallModality;
+    modality: CallModality | UnlistedValue;
     /**
      * Whether a live key can call the model now: true if the model is not deactivated and one of
      * its routes is configured.
@@ -3357,7 +3545,12 @@ export type OpenCircuit = {
      * The name of the model at the provider.
      */
     upstream_model: string;
-    circuit: CircuitState;
+    /**
+     * `closed`: the route is in use. `open`: it has failed and is tried last until
+     * `circuit_until`. `half_open`: one call tries it and closes or opens the circuit.
+     *
+     */
+    circuit: CircuitState | UnlistedValue;
     /**
      * When the route is tried again; null while a call tries it.
      */
@@ -3528,7 +3721,7 @@ export type ProviderKeySource = 'environment' | 'store';
 /**
  * Where the keys in use come from; null without keys.
  */
-export type NullableProviderKeySource = ProviderKeySource | null;
+export type NullableProviderKeySource = ProviderKeySource | UnlistedValue | null;
 
 /**
  * A provider: its configuration, and how it has worked lately.
@@ -4036,7 +4229,15 @@ export type ImageUsage = {
      * US dollars; null if the price is not known.
      */
     cost: Usd | null;
-    cost_status: CostStatus;
+    /**
+     * `exact`: calculated from the units that the vendor counted and the price in the catalog.
+     * `reported`: the charge that the vendor returned. `estimated`: the vendor counted nothing and
+     * the units are estimated, or the price is uncertain. `cached`: a response from the cache,
+     * free. `unknown`: the price or the units are not known; an amount is then what was reserved
+     * from the budget.
+     *
+     */
+    cost_status: CostStatus | UnlistedValue;
     cost_details: CostDetails;
 };
 
@@ -4052,11 +4253,16 @@ export type ImagesResponse = {
      * The images, as many as were requested.
      */
     data: Array<ImageItem>;
-    background?: ImageBackground;
+    /**
+     * Whether the background of the image is transparent; `auto` leaves it to the model.
+     * `transparent` is refused for JPEG and for models without it.
+     *
+     */
+    background?: ImageBackground | UnlistedValue;
     /**
      * Absent if the images differ.
      */
-    output_format?: ImageFormat;
+    output_format?: ImageFormat | UnlistedValue;
     /**
      * WIDTHxHEIGHT. Absent if the images differ.
      */
@@ -4099,7 +4305,11 @@ export type ImageJob = {
      */
     id: string;
     object: ImageJobObject;
-    status: ImageJobStatus;
+    /**
+     * `queued` until the provider is asked, then `in_progress` until the job has ended.
+     *
+     */
+    status: ImageJobStatus | UnlistedValue;
     /**
      * When the request arrived.
      */
@@ -4112,7 +4322,10 @@ export type ImageJob = {
      * From then on neither the job nor its images exist.
      */
     expires_at: number;
-    operation: ImageJobOperation;
+    /**
+     * Whether images were created or edited.
+     */
+    operation: ImageJobOperation | UnlistedValue;
     /**
      * The model that was asked first.
      */
@@ -4198,11 +4411,16 @@ export type ImageJobResult = {
      * The images, as many as were requested.
      */
     data: Array<ImageJobItem>;
-    background?: ImageBackground;
+    /**
+     * Whether the background of the image is transparent; `auto` leaves it to the model.
+     * `transparent` is refused for JPEG and for models without it.
+     *
+     */
+    background?: ImageBackground | UnlistedValue;
     /**
      * Absent if the images differ.
      */
-    output_format?: ImageFormat;
+    output_format?: ImageFormat | UnlistedValue;
     /**
      * WIDTHxHEIGHT. Absent if the images differ.
      */
@@ -4234,7 +4452,12 @@ export type ImageJobItem = {
      * The prompt as the vendor rewrote it; absent if the vendor reports none.
      */
     revised_prompt?: string;
-    output_format: ImageFormat;
+    /**
+     * `svg` is a vector picture. Only models that make vector pictures have it: it is never made from
+     * pixels, and never converted to them.
+     *
+     */
+    output_format: ImageFormat | UnlistedValue;
     /**
      * The size of the file.
      */
@@ -4390,7 +4613,15 @@ export type ImageEventUsage = {
      * US dollars; null if the price is not known.
      */
     cost?: Usd | null;
-    cost_status?: CostStatus;
+    /**
+     * `exact`: calculated from the units that the vendor counted and the price in the catalog.
+     * `reported`: the charge that the vendor returned. `estimated`: the vendor counted nothing and
+     * the units are estimated, or the price is uncertain. `cached`: a response from the cache,
+     * free. `unknown`: the price or the units are not known; an amount is then what was reserved
+     * from the budget.
+     *
+     */
+    cost_status?: CostStatus | UnlistedValue;
     cost_details?: CostDetails;
 };
 
@@ -5611,6 +5842,13 @@ export type ChatAnswer = {
 };
 
 /**
+ * Why an answer ended: at its natural end, at a limit of tokens, with calls of tools or (in the older form of OpenAI) of a
+ * function, or because it was withheld.
+ *
+ */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'function_call' | 'content_filter';
+
+/**
  * One of `n` answers.
  */
 export type ChatChoice = {
@@ -5620,9 +5858,9 @@ export type ChatChoice = {
     index: number;
     message: ChatAnswer;
     /**
-     * `stop`, `length`, `tool_calls` or `content_filter`.
+     * Why the answer ended. A vendor may have reasons of its own.
      */
-    finish_reason: string | null;
+    finish_reason: FinishReason | UnlistedValue | null;
     /**
      * The log probabilities of the tokens in OpenAI's form; absent or null unless requested.
      *
@@ -5701,7 +5939,15 @@ export type ChatUsage = {
      * US dollars; null if the price is not known.
      */
     cost?: Usd | null;
-    cost_status?: CostStatus;
+    /**
+     * `exact`: calculated from the units that the vendor counted and the price in the catalog.
+     * `reported`: the charge that the vendor returned. `estimated`: the vendor counted nothing and
+     * the units are estimated, or the price is uncertain. `cached`: a response from the cache,
+     * free. `unknown`: the price or the units are not known; an amount is then what was reserved
+     * from the budget.
+     *
+     */
+    cost_status?: CostStatus | UnlistedValue;
     cost_details?: CostDetails;
 };
 
@@ -5734,7 +5980,7 @@ export type ChatCompletion = {
      * the provider's own name if the tier has its own price.
      *
      */
-    service_tier?: AnsweredServiceTier | null;
+    service_tier?: AnsweredServiceTier | UnlistedValue | null;
     /**
      * The configuration with which the provider answered.
      */
@@ -5796,7 +6042,7 @@ export type ChatDelta = {
         /**
          * The kind of tool, in the first piece of the call.
          */
-        type?: 'function' | 'custom';
+        type?: 'function' | 'custom' | UnlistedValue;
         /**
          * A piece of a call of a function.
          */
@@ -5840,7 +6086,7 @@ export type ChatChunkChoice = {
     /**
      * Why the answer ended, as in `ChatChoice`; null until its last chunk.
      */
-    finish_reason: string | null;
+    finish_reason: FinishReason | UnlistedValue | null;
     /**
      * The log probabilities of the tokens of the piece; absent or null unless requested.
      *
@@ -5875,7 +6121,7 @@ export type ChatCompletionChunk = {
      * The service tier that was used, in OpenAI's terms; absent or null if it is not reported.
      *
      */
-    service_tier?: AnsweredServiceTier | null;
+    service_tier?: AnsweredServiceTier | UnlistedValue | null;
     /**
      * The configuration with which the provider answered.
      */
@@ -6519,7 +6765,7 @@ export type MessageStop = {
     /**
      * Why the message ended.
      */
-    stop_reason: MessageStopReason | null;
+    stop_reason: MessageStopReason | UnlistedValue | null;
     /**
      * The stop sequence that ended the message, if the vendor reports it.
      */
@@ -6591,7 +6837,15 @@ export type MessageUsage = {
      * US dollars; null if the price is not known.
      */
     cost?: Usd | null;
-    cost_status?: CostStatus;
+    /**
+     * `exact`: calculated from the units that the vendor counted and the price in the catalog.
+     * `reported`: the charge that the vendor returned. `estimated`: the vendor counted nothing and
+     * the units are estimated, or the price is uncertain. `cached`: a response from the cache,
+     * free. `unknown`: the price or the units are not known; an amount is then what was reserved
+     * from the budget.
+     *
+     */
+    cost_status?: CostStatus | UnlistedValue;
     cost_details?: CostDetails;
 };
 
@@ -6616,7 +6870,7 @@ export type Message = {
     /**
      * Why the message ended; null in the first event of a stream.
      */
-    stop_reason: MessageStopReason | null;
+    stop_reason: MessageStopReason | UnlistedValue | null;
     /**
      * The stop sequence that ended the message, if the vendor reports it.
      */
@@ -6662,7 +6916,7 @@ export type MessageBlockDelta = {
     /**
      * The kind of piece, which says which other member is present.
      */
-    type: 'text_delta' | 'thinking_delta' | 'signature_delta' | 'input_json_delta' | 'citations_delta';
+    type: 'text_delta' | 'thinking_delta' | 'signature_delta' | 'input_json_delta' | 'citations_delta' | UnlistedValue;
     /**
      * The next piece of the text.
      */
@@ -6761,7 +7015,10 @@ export type MessageErrorType = 'invalid_request_error' | 'authentication_error' 
  * What is wrong with a request, or what failed.
  */
 export type MessageError = {
-    type: MessageErrorType;
+    /**
+     * The class of an error, in Anthropic's terms.
+     */
+    type: MessageErrorType | UnlistedValue;
     /**
      * What is wrong and how to fix it.
      */
@@ -6770,7 +7027,11 @@ export type MessageError = {
      * The error in the terms of the gateway.
      */
     details: {
-        error_code: ErrorCode;
+        /**
+         * The reason of an error, for programs to branch on. The message explains it to people.
+         *
+         */
+        error_code: ErrorCode | UnlistedValue;
         /**
          * The parameter or header at fault.
          */
@@ -8329,7 +8590,15 @@ export type ResponseUsage = {
      * US dollars; null if the price is not known.
      */
     cost?: Usd | null;
-    cost_status?: CostStatus;
+    /**
+     * `exact`: calculated from the units that the vendor counted and the price in the catalog.
+     * `reported`: the charge that the vendor returned. `estimated`: the vendor counted nothing and
+     * the units are estimated, or the price is uncertain. `cached`: a response from the cache,
+     * free. `unknown`: the price or the units are not known; an amount is then what was reserved
+     * from the budget.
+     *
+     */
+    cost_status?: CostStatus | UnlistedValue;
     cost_details?: CostDetails;
 };
 
@@ -8428,7 +8697,12 @@ export type ModelResponse = {
      * Unix time in seconds.
      */
     completed_at: number | null;
-    status: ResponseStatus;
+    /**
+     * How far the response has come. `incomplete`: it was cut off, for the reason in
+     * `incomplete_details`. `failed`: `error` says why.
+     *
+     */
+    status: ResponseStatus | UnlistedValue;
     /**
      * Whether the response is made without a connection.
      */
@@ -8446,7 +8720,7 @@ export type ModelResponse = {
          * filter of the vendor.
          *
          */
-        reason?: 'max_output_tokens' | 'content_filter';
+        reason?: 'max_output_tokens' | 'content_filter' | UnlistedValue;
     } | null;
     /**
      * As in the request; null for none.
@@ -8492,7 +8766,7 @@ export type ModelResponse = {
         /**
          * How much the model reasons; null for its default.
          */
-        effort?: ReasoningEffort | null;
+        effort?: ReasoningEffort | UnlistedValue | null;
         /**
          * As in the request; null for none.
          */
@@ -8723,7 +8997,7 @@ export type UnitPrice = {
      * image whose unit is a `second` is only known from the response.
      *
      */
-    unit: 'image' | 'megapixel' | 'second';
+    unit: 'image' | 'megapixel' | 'second' | UnlistedValue;
 };
 
 /**
@@ -8738,7 +9012,7 @@ export type WebSearchPrice = {
      * `query` each search, whose number the vendor chooses; `answer` an answer with searches.
      *
      */
-    unit: 'search' | 'query' | 'answer';
+    unit: 'search' | 'query' | 'answer' | UnlistedValue;
 };
 
 /**
@@ -8890,13 +9164,13 @@ export type Model = {
      */
     aliases?: Array<string>;
     /**
-     * What the model reads.
+     * What a model reads or makes.
      */
-    input_modalities: Array<Modality>;
+    input_modalities: Array<Modality | UnlistedValue>;
     /**
-     * What the model makes.
+     * What a model reads or makes.
      */
-    output_modalities: Array<Modality>;
+    output_modalities: Array<Modality | UnlistedValue>;
     /**
      * What the model supports. Absent members are not known.
      */
@@ -9030,7 +9304,7 @@ export type ImageSizeRule = {
     /**
      * Which of the rules applies.
      */
-    kind: 'list' | 'classes' | 'free' | 'none';
+    kind: 'list' | 'classes' | 'free' | 'none' | UnlistedValue;
     /**
      * Sizes in pixels.
      */
@@ -9097,7 +9371,7 @@ export type ImageAbilities = {
     /**
      * Format that the vendor returns by default.
      */
-    native_format?: ImageFormat;
+    native_format?: ImageFormat | UnlistedValue;
     /**
      * Whether the vendor applies the requested compression; otherwise the gateway does.
      *
@@ -9177,9 +9451,9 @@ export type ImageAbilities = {
  */
 export type ImageForm = {
     /**
-     * Whether the model creates images, edits them, or both.
+     * Whether images were created or edited.
      */
-    operations: Array<ImageJobOperation>;
+    operations: Array<ImageJobOperation | UnlistedValue>;
     /**
      * The parameters that the model takes: sizes, ratios, formats, input images, seeds, streams and
      * others. A parameter that is not listed is left out with a warning, or refused.
@@ -9213,7 +9487,7 @@ export type InputImageRule = {
     /**
      * The formats that the model takes.
      */
-    formats: Array<'png' | 'jpeg' | 'webp' | 'heic' | 'heif'>;
+    formats: Array<'png' | 'jpeg' | 'webp' | 'heic' | 'heif' | UnlistedValue>;
     /**
      * The shortest side in pixels that the vendor takes. Null if no minimum is known.
      */
@@ -9442,7 +9716,15 @@ export type EmbeddingUsage = {
      * US dollars; null if the price is not known.
      */
     cost?: Usd | null;
-    cost_status?: CostStatus;
+    /**
+     * `exact`: calculated from the units that the vendor counted and the price in the catalog.
+     * `reported`: the charge that the vendor returned. `estimated`: the vendor counted nothing and
+     * the units are estimated, or the price is uncertain. `cached`: a response from the cache,
+     * free. `unknown`: the price or the units are not known; an amount is then what was reserved
+     * from the budget.
+     *
+     */
+    cost_status?: CostStatus | UnlistedValue;
     cost_details?: CostDetails;
 };
 
