@@ -11,7 +11,6 @@ import { parse } from 'yaml'
 import {
   ContractFacts,
   forms,
-  highest,
   lowest,
   members,
   type Fact,
@@ -32,18 +31,18 @@ function without(some: readonly string[] | undefined, others: readonly string[] 
   return (some ?? []).filter((one) => !(others ?? []).includes(one))
 }
 
+const shown = (value: unknown) =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? 'none')
+
 /** Whether a place of which `to` is true forbids something that `from` allows. */
 function narrower(name: string, from: unknown, to: unknown): boolean {
   if (to === undefined) return false
   // These say how wide a number is, which the gateway checks by bounds.
-  if (name === 'format' && from === undefined && /^(?:int|float|double)/.test(String(to)))
+  if (name === 'format' && from === undefined && /^(?:int|float|double)/.test(shown(to)))
     return false
   if (from === undefined || forms.includes(name)) return true
   return lowest.includes(name) ? Number(to) > Number(from) : Number(to) < Number(from)
 }
-
-const shown = (value: unknown) =>
-  typeof value === 'string' ? value : (JSON.stringify(value) ?? 'none')
 
 /** Changes of one place: a request must accept all that it did, an answer must not say more than it did. */
 function differences(side: Side, place: string, from: Fact, to: Fact): Change[] {

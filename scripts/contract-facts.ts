@@ -17,7 +17,7 @@ export type Fact = {
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options']
 export const lowest = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']
-export const highest = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']
+const highest = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']
 export const forms = ['format', 'pattern', 'multipleOf', 'uniqueItems']
 
 export const members = (value: unknown): Members =>
@@ -138,7 +138,9 @@ export class ContractFacts {
         return this.#readSchema(side, place, one, fact.within)
       addTypes(schema)
       // Alternatives are compared by what they are, since their order means nothing.
-      const label = String(schema['title'] ?? valuesOf(schema)?.join() ?? typesOf(schema).join())
+      const { title } = schema
+      const told = valuesOf(schema) ?? typesOf(schema)
+      const label = typeof title === 'string' ? title : told.join()
       counts.set(label, (counts.get(label) ?? 0) + 1)
       const count = counts.get(label) === 1 ? '' : ` ${counts.get(label)}`
       this.#readSchema(side, `${place}|${label}${count}`, schema, `${side} ${place}`)
