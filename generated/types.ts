@@ -4173,8 +4173,8 @@ export interface components {
             provider: string;
             /** @description The name of the model at the provider. */
             upstream_model: string;
-            /** @description `ok`, or the kind of failure (`FailureKind`). */
-            outcome: string;
+            /** @description `ok`, or the kind of failure. */
+            outcome: "ok" | components["schemas"]["FailureKind"];
             /**
              * Format: int32
              * @description HTTP status of the provider; null if it did not respond.

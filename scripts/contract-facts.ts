@@ -12,6 +12,8 @@ export type Fact = {
   open?: boolean
   /** Whether an object has no other members. */
   closed?: boolean
+  /** Whether it is one form of a union. */
+  alternative?: boolean
   bounds: Members
 }
 
@@ -29,6 +31,13 @@ function valuesOf(schema: Members): string[] | undefined {
   return schema['enum'] === undefined
     ? undefined
     : list(schema['enum']).map((value) => JSON.stringify(value))
+}
+
+/** The constants among the members of an object, by which it differs from other alternatives. */
+function tagsOf(schema: Members): string[] | undefined {
+  const values = Object.values(members(schema['properties'])).map((one) => valuesOf(members(one)))
+  const tags = values.flatMap((one) => (one?.length === 1 ? one.map((tag) => JSON.parse(tag)) : []))
+  return tags.length === 0 ? undefined : tags.map(String)
 }
 
 const scalar = (schema: Members) =>
@@ -139,11 +148,13 @@ export class ContractFacts {
       addTypes(schema)
       // Alternatives are compared by what they are, since their order means nothing.
       const { title } = schema
-      const told = valuesOf(schema) ?? typesOf(schema)
+      const told = valuesOf(schema) ?? tagsOf(schema) ?? typesOf(schema)
       const label = typeof title === 'string' ? title : told.join()
       counts.set(label, (counts.get(label) ?? 0) + 1)
       const count = counts.get(label) === 1 ? '' : ` ${counts.get(label)}`
-      this.#readSchema(side, `${place}|${label}${count}`, schema, `${side} ${place}`)
+      const within = `${side} ${place}`
+      this.#readSchema(side, `${place}|${label}${count}`, schema, within)
+      this.facts.get(`${within}|${label}${count}`)!.alternative = true
     })
   }
 

@@ -6,7 +6,8 @@ const noSchemas = new Set(['example', 'examples', 'default', 'enum', 'links'])
 /**
  * A copy of the document in which enumerations of answers are open, so that a value which a later version adds breaks no
  * client that was made from this one: `anyOf` of the values and of any string. Closed stay enumerations of what a
- * request can also contain, and those by which the alternatives of a union are told apart.
+ * request can also contain, those by which the alternatives of a union are told apart, those of objects that stand in a
+ * union beside objects of requests, since clients send such a union back, and booleans as texts.
  */
 export function openAnswers<T extends Document>(document: T): T {
   const copy = structuredClone(document)
@@ -17,14 +18,17 @@ export function openAnswers<T extends Document>(document: T): T {
     operations.map(({ parameters, requestBody }) => [parameters, requestBody]),
   )
   const answers = reached(copy, [operations.map(({ responses }) => responses), webhooks])
-  const tags = new Set([...answers].flatMap((schema) => tagsOf(copy, schema)))
+  const closed = new Set([...answers].flatMap((schema) => closedIn(copy, schema, requests)))
   for (const schema of answers) {
     if (requests.has(schema) || Array.isArray(schema)) continue
     const { properties = {}, anyOf } = schema as { properties?: Schemas; anyOf?: Schema[] }
     for (const holder of [schema as Schemas, properties])
       for (const [name, inner] of Object.entries(holder))
-        if (isEnumeration(copy, inner) && !tags.has(inner)) holder[name] = opened(copy, inner)
-    if (isNullable(copy, anyOf)) anyOf.splice(1, 0, { type: 'string' })
+        if (isEnumeration(copy, inner) && !closed.has(inner)) holder[name] = opened(copy, inner)
+    if (isUnionOfEnumerations(copy, anyOf)) {
+      const last = anyOf.findLastIndex(({ type }) => type !== 'null')
+      anyOf.splice(last + 1, 0, { type: 'string' })
+    }
   }
   return copy
 }
@@ -53,16 +57,24 @@ function targetOf(document: Document, reference: string): unknown {
   return names.reduce<unknown>((value, name) => (value as Schema)[name], document)
 }
 
-/** The enumerations in the alternatives of a union, which tell these apart. */
-function tagsOf(document: Document, schema: object): Schema[] {
+/** The enumerations in the alternatives of a union that stay closed. */
+function closedIn(document: Document, schema: object, requests: ReadonlySet<object>): Schema[] {
   const { anyOf = [], oneOf = [] } = schema as { anyOf?: Schema[]; oneOf?: Schema[] }
   const alternatives = [...anyOf, ...oneOf]
-    .map((one) => resolved(document, one)['properties'] as Schemas | undefined)
-    .filter((one) => one !== undefined)
+    .map((one) => resolved(document, one))
+    .filter((one) => one['properties'] !== undefined)
   if (alternatives.length < 2) return []
-  return alternatives.flatMap((properties) =>
-    Object.values(properties).filter((one) => isEnumeration(document, one)),
-  )
+  const isSentBack = alternatives.some((one) => requests.has(one))
+  const properties = alternatives.map((one) => one['properties'] as Schemas)
+  return [...new Set(properties.flatMap(Object.keys))].flatMap((name) => {
+    const members = properties.flatMap((one): Schema[] => (one[name] ? [one[name]] : []))
+    const lists = members.flatMap((one) => {
+      const { enum: values } = resolved(document, one)
+      return Array.isArray(values) ? [values] : []
+    })
+    const isTag = lists.length > 1 && new Set(lists.flat()).size === lists.flat().length
+    return isSentBack || isTag ? members.filter((one) => isEnumeration(document, one)) : []
+  })
 }
 
 function isEnumeration(document: Document, schema: unknown): schema is Schema {
@@ -70,15 +82,14 @@ function isEnumeration(document: Document, schema: unknown): schema is Schema {
   const { $ref: reference } = schema as Schema
   const target = typeof reference === 'string' ? targetOf(document, reference) : schema
   const { enum: values, type } = target as Schema
-  return Array.isArray(values) && values.length > 1 && type === 'string'
+  const isList = Array.isArray(values) && values.length > 1 && type === 'string'
+  return isList && !values.includes('true')
 }
 
-/** Whether a union is that of an enumeration and null. */
-function isNullable(document: Document, union: Schema[] | undefined): union is Schema[] {
-  if (union?.length !== 2) return false
-  return (
-    union.some((one) => isEnumeration(document, one)) && union.some(({ type }) => type === 'null')
-  )
+/** Whether a union is that of an enumeration and null or further values. */
+function isUnionOfEnumerations(document: Document, union: Schema[] | undefined): union is Schema[] {
+  if (!union?.some((one) => isEnumeration(document, one))) return false
+  return union.every((one) => one['type'] === 'null' || 'enum' in resolved(document, one))
 }
 
 function opened(document: Document, schema: Schema): Schema {

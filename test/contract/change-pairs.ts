@@ -1,61 +1,4 @@
-type Parts = {
-  headers?: object
-  webhooks?: object
-  body?: object
-  answer?: object
-  parameter?: object
-  paths?: object
-  version?: string
-}
-
-/** A contract of one operation, whose schemas stand in the components. */
-export const contract = ({
-  body,
-  answer,
-  parameter,
-  paths,
-  version = '1.2.3',
-  ...more
-}: Parts = {}) => ({
-  info: { version },
-  webhooks: more.webhooks,
-  paths: {
-    '/a': {
-      post: {
-        parameters: [{ in: 'query', name: 'n', schema: { type: 'integer' }, ...parameter }],
-        requestBody: {
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/A' } } },
-        },
-        responses: {
-          200: {
-            headers: more.headers,
-            content: { 'application/json': { schema: { $ref: '#/components/schemas/B' } } },
-          },
-        },
-      },
-    },
-    ...paths,
-  },
-  components: {
-    schemas: { A: { type: 'object', ...body }, B: { type: 'object', ...answer } },
-  },
-})
-
-export const member = (schema: object, required: string[] = []) => ({
-  properties: { m: schema },
-  required,
-})
-const open = (...values: string[]) => ({
-  anyOf: [{ type: 'string', enum: values }, { type: 'string' }],
-})
-export const text = { type: 'string' }
-export const words = (...values: string[]) => ({ type: 'string', enum: values })
-
-const webhook = (properties: object) => ({
-  post: {
-    requestBody: { content: { 'application/json': { schema: { type: 'object', properties } } } },
-  },
-})
+import { member, open, tagged, text, webhook, words, type Parts } from './contract-parts.ts'
 
 /** Two contracts, the breaking changes between them, and the others. */
 export const pairs: [string, Parts, Parts, string[], string[]][] = [
@@ -165,7 +108,21 @@ export const pairs: [string, Parts, Parts, string[], string[]][] = [
     'a closed answer that is open',
     { answer: member(words('a')) },
     { answer: member(open('a')) },
+    [],
     ['B.m (answer): list of values is open'],
+  ],
+  [
+    'an open answer that is closed',
+    { answer: member(open('a')) },
+    { answer: member(words('a')) },
+    [],
+    ['B.m (answer): list of values is closed'],
+  ],
+  [
+    'an open request that is closed',
+    { body: member(open('a')) },
+    { body: member(words('a')) },
+    ['A.m (request): list of values is closed'],
     [],
   ],
   [
@@ -179,7 +136,14 @@ export const pairs: [string, Parts, Parts, string[], string[]][] = [
     'a format of a text',
     { body: member(text) },
     { body: member({ ...text, format: 'date-time' }) },
+    [],
     ['A.m (request): format none → date-time'],
+  ],
+  [
+    'another format of a text',
+    { body: member({ ...text, format: 'date-time' }) },
+    { body: member({ ...text, format: 'date' }) },
+    ['A.m (request): format date-time → date'],
     [],
   ],
   [
@@ -188,6 +152,27 @@ export const pairs: [string, Parts, Parts, string[], string[]][] = [
     { body: member({ anyOf: [{ type: 'array', items: text }, text] }) },
     [],
     [],
+  ],
+  [
+    'tagged objects in another order',
+    { body: member({ oneOf: [tagged('a', text), tagged('b', { type: 'integer' })] }) },
+    { body: member({ oneOf: [tagged('b', { type: 'integer' }), tagged('a', text)] }) },
+    [],
+    [],
+  ],
+  [
+    'a tagged object that came between others',
+    { answer: member({ oneOf: [tagged('a', text), tagged('c', text)] }) },
+    { answer: member({ oneOf: [tagged('a', text), tagged('b', text), tagged('c', text)] }) },
+    ['B.m|b (answer): new'],
+    [],
+  ],
+  [
+    'a tagged object that a request may have too',
+    { body: member({ oneOf: [tagged('a', text), tagged('c', text)] }) },
+    { body: member({ oneOf: [tagged('b', text), tagged('a', text), tagged('c', text)] }) },
+    [],
+    ['A.m|b (request): new'],
   ],
   [
     'an alternative that went',

@@ -8,7 +8,8 @@ import {
   unnamedChanges,
 } from '../../scripts/contract-changes.ts'
 
-import { contract, member, pairs, text, words } from './change-pairs.ts'
+import { pairs } from './change-pairs.ts'
+import { contract, member, text, words } from './contract-parts.ts'
 
 const textOf = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
 

@@ -5,6 +5,7 @@ import {
   contract,
   operations,
   ownOperations,
+  propertiesIn,
   resolve,
   type MediaType,
   type Parameter,
@@ -192,11 +193,4 @@ function placesIn(part: unknown, path: string, name = ''): Place[] {
       placesIn(one, `${path}/${key}`, key === 'items' || key === 'schema' ? name : key),
     )
   return [...(types.length > 0 ? [{ path, name, types, schema: part as Schema }] : []), ...inner]
-}
-
-/** The properties of a schema and of the schemas inside it. */
-function propertiesIn(schema: Schema): [string, Schema][] {
-  const { properties = {}, items, anyOf = [], oneOf = [] } = schema
-  const inner = [...Object.values(properties), ...anyOf, ...oneOf, ...(items ? [items] : [])]
-  return [...Object.entries(properties), ...inner.flatMap(propertiesIn)]
 }

@@ -219,3 +219,10 @@ function closeSchema(schema: Schema): Schema {
     ...(oneOf === undefined ? {} : { oneOf: oneOf.map(closeSchema) }),
   }
 }
+
+/** The properties of a schema and of the schemas inside it. */
+export function propertiesIn(schema: Schema): [string, Schema][] {
+  const { properties = {}, items, anyOf = [], oneOf = [] } = schema
+  const inner = [...Object.values(properties), ...anyOf, ...oneOf, ...(items ? [items] : [])]
+  return [...Object.entries(properties), ...inner.flatMap(propertiesIn)]
+}

@@ -1763,7 +1763,7 @@ export type WebhookTestType = 'webhook.test';
 /**
  * What happened, or that the event is a test.
  */
-export type AnyWebhookType = WebhookEventType | WebhookTestType;
+export type AnyWebhookType = WebhookEventType | WebhookTestType | UnlistedValue;
 
 /**
  * The body of a request to a webhook. It names the object; the receiver retrieves it with a key
@@ -3092,9 +3092,9 @@ export type RequestAttempt = {
      */
     upstream_model: string;
     /**
-     * `ok`, or the kind of failure (`FailureKind`).
+     * `ok`, or the kind of failure.
      */
-    outcome: string;
+    outcome: 'ok' | FailureKind | UnlistedValue;
     /**
      * HTTP status of the provider; null if it did not respond.
      */
@@ -4537,11 +4537,16 @@ export type ImagePartialEvent = {
      * `auto` if the provider does not report it.
      */
     quality: string;
-    background: ImageBackground;
+    /**
+     * Whether the background of the image is transparent; `auto` leaves it to the model.
+     * `transparent` is refused for JPEG and for models without it.
+     *
+     */
+    background: ImageBackground | UnlistedValue;
     /**
      * The format of this image.
      */
-    output_format: ImageFormat;
+    output_format: ImageFormat | UnlistedValue;
 };
 
 /**
@@ -4573,11 +4578,16 @@ export type ImageCompletedEvent = {
      * `auto` if the provider does not report it.
      */
     quality: string;
-    background: ImageBackground;
+    /**
+     * Whether the background of the image is transparent; `auto` leaves it to the model.
+     * `transparent` is refused for JPEG and for models without it.
+     *
+     */
+    background: ImageBackground | UnlistedValue;
     /**
      * The format of this image.
      */
-    output_format: ImageFormat;
+    output_format: ImageFormat | UnlistedValue;
     /**
      * The prompt as the vendor rewrote it; absent if the vendor reports none.
      */
@@ -9158,7 +9168,12 @@ export type Model = {
      * The family of the model, by which `family` filters lists.
      */
     family: string;
-    status: ModelStatus;
+    /**
+     * `deprecated`: the model will be switched off. `deactivated`: it was, and requests are
+     * refused or answered by its successor.
+     *
+     */
+    status: ModelStatus | UnlistedValue;
     /**
      * Other names that a request may use.
      */
