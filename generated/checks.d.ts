@@ -42,6 +42,7 @@ export const bodyChecks: {
   createResponse: Check<operations['createResponse']['requestBody']['content']['application/json']>
   countResponseTokens: Check<operations['countResponseTokens']['requestBody']['content']['application/json']>
   compactResponse: Check<operations['compactResponse']['requestBody']['content']['application/json']>
+  setSandboxState: Check<operations['setSandboxState']['requestBody']['content']['application/json']>
   quotePrice: Check<operations['quotePrice']['requestBody']['content']['application/json']>
   createEmbedding: Check<operations['createEmbedding']['requestBody']['content']['application/json']>
   createModeration: Check<operations['createModeration']['requestBody']['content']['application/json']>

@@ -362,6 +362,23 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "setSandboxState",
+    "method": "post",
+    "path": "/v1/sandbox/states",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "quotePrice",
     "method": "post",
     "path": "/v1/prices",
@@ -2345,6 +2362,12 @@ export const bodyMembers = {
     "service_tier",
     "prompt_cache_key",
     "client_metadata"
+  ],
+  "setSandboxState": [
+    "action",
+    "state",
+    "consumer",
+    "params"
   ],
   "quotePrice": [
     "operation",

@@ -388,6 +388,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sandbox/states": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set up a provider state
+         * @description Sets up what a test of a contract needs before a call, in the form in which Pact asks for a provider state, or tears it
+         *     down. Each set-up returns a new test key of the account, which expires after ten minutes; the calls of the test are made
+         *     with it. An account can have 50 such keys at a time. Only test keys can set up states, and no vendor is called.
+         */
+        post: operations["setSandboxState"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/prices": {
         parameters: {
             query?: never;
@@ -3182,6 +3204,53 @@ export interface components {
         CassetteName: string;
         /** @enum {string} */
         CassetteObject: "cassette";
+        /**
+         * @description What a test needs. Of a key: one that works, that has expired, was revoked, has reached its rate limit, may use no model, or
+         *     has a budget of nothing left. Of a vendor: one that answers the next two calls of the key with 429, every call with 503,
+         *     after five seconds, or with a refusal of the content. The last three have the name of a model, or the id of an
+         *     object, in the answer.
+         * @enum {string}
+         */
+        SandboxStateName: "a valid key" | "an expired key" | "a revoked key" | "a key with a full rate limit" | "a key that may not use the model" | "a key with a spent budget" | "a vendor that answers 429 twice" | "a vendor that is down" | "a slow vendor" | "a vendor that refuses the content" | "a deactivated model" | "a stored response" | "a completed image job";
+        /**
+         * @description Whether a state begins or ends.
+         * @enum {string}
+         */
+        SandboxStateAction: "setup" | "teardown";
+        /** @description A provider state, as Pact asks for one. */
+        SandboxStateRequest: {
+            action?: components["schemas"]["SandboxStateAction"];
+            state: components["schemas"]["SandboxStateName"];
+            /** @description The name of the program that calls, which Pact may send; it changes nothing. */
+            consumer?: string;
+            /** @description Parameters of the state. */
+            params?: {
+                /** @description The model of a stored response or of an image job. */
+                model?: string;
+                /** @description The key that a teardown ends. */
+                id?: string;
+                /** @description The same key by its secret. */
+                api_key?: string;
+            };
+        };
+        /** @enum {string} */
+        SandboxStateObject: "sandbox_state";
+        /** @description A provider state. */
+        SandboxState: {
+            object: components["schemas"]["SandboxStateObject"];
+            state: components["schemas"]["SandboxStateName"];
+            /** @description The id of the key, for the teardown. */
+            id?: string;
+            /** @description The test key for the calls of the test. */
+            api_key?: string;
+            expires_at?: components["schemas"]["Time"];
+            /** @description The model of the state, if it has one. */
+            model?: string;
+            /** @description The response of the state "a stored response". */
+            response_id?: string;
+            /** @description The job of the state "a completed image job". */
+            job_id?: string;
+        };
         /** @description A cassette, without its content. */
         Cassette: {
             object: components["schemas"]["CassetteObject"];
@@ -14126,6 +14195,65 @@ export interface operations {
             404: components["responses"]["ResponseNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setSandboxState: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SandboxStateRequest"];
+            };
+        };
+        responses: {
+            /** @description The state, with the key for the calls of the test; after a teardown without. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxState"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["ModelNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The account has too many provider states. */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "message": "An account can have 50 provider states at a time. Tear down those that a test has ended with, or wait ten minutes.",
+                     *         "type": "rate_limit_error",
+                     *         "param": null,
+                     *         "code": "rate_limit_exceeded",
+                     *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

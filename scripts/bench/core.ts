@@ -93,7 +93,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
     monotonic,
   }
   const current = () => ({ takeOver: () => Promise.resolve() })
-  const parts = { store, secret, encryption }
+  const parts = { store, secret, encryption, announce: () => undefined }
   const calls = await assembleCalls(environment, parts, { settings: () => config, current })
   const { identify } = createIdentify({
     store,

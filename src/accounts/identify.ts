@@ -146,6 +146,7 @@ function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
     keyId: key.id,
     mode: key.mode,
     ...(key.cassette === null ? {} : { cassette: key.cassette }),
+    ...(key.played === null ? {} : { played: key.played }),
     models: listIn(models),
     networks: listIn(networks),
     scopes,

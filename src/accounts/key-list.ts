@@ -49,6 +49,8 @@ export function selectKeys(
   if (accountId !== undefined) rows = rows.where('account_id', '=', accountId)
   // Session keys are created and ended automatically, so they are listed only on request.
   rows = kind === undefined ? rows.where('kind', '!=', 'session') : rows.where('kind', '=', kind)
+  // Keys of provider states end by themselves.
+  rows = rows.where('played', 'is', null)
   if (createdBy !== undefined) rows = rows.where('created_by', '=', createdBy)
   if (mode !== undefined) rows = rows.where('mode', '=', mode)
   if (state !== undefined) rows = inState(rows, state, nowMs)

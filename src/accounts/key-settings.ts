@@ -27,6 +27,8 @@ export const plainKey = {
   client_redirect_host: null,
   bound_to: null,
   cassette: null,
+  played: null,
+  played_calls: null,
 } satisfies Partial<ApiKeysTable>
 
 /**

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createBudgets, type Budgets } from '../accounts/budgets.ts'
+import { createProviderStates } from '../accounts/provider-states.ts'
 import { createCassettes } from '../accounts/cassettes.ts'
 import { createLedger } from '../accounts/ledger.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
@@ -60,9 +61,10 @@ type Needed = Omit<Environment, 'peers' | 'sleep' | 'random'> & {
  */
 export async function assembleCalls(
   environment: Needed,
-  { store, secret, encryption }: Pick<StoreParts, 'store' | 'secret' | 'encryption'>,
+  stored: Pick<StoreParts, 'store' | 'secret' | 'encryption' | 'announce'>,
   { settings, current }: { settings: SettingsNow; current: () => { takeOver: TakeOver } },
 ) {
+  const { store, secret, encryption } = stored
   const limits: LimitsNow = () => settings().limits
   const { config, peers, events, publicNet, clock, monotonic } = environment
   const { limits: first } = config
@@ -81,14 +83,13 @@ export async function assembleCalls(
   const idempotency = createIdempotency({ ...inStore, isOneOfSeveral })
   const isRunning = (id: string): boolean => background.backgroundCalls.isRunning(id)
   const webhooks = webhooksOf(environment, { store, encryption, guarded })
-  const audit = createAudit(store, clock)
-  const cassettes = createCassettes({ ...inStore, encryption, audit })
+  const cassettes = createCassettes({ ...inStore, encryption, audit: createAudit(store, clock) })
   const onEvent = () => void webhooks.look()
   const writing = { encryption, onEvent }
   const storedResponses = createStoredResponses({ ...inStore, ...writing, isRunning, events })
-  const pictureFiles = await pictureFilesOf(environment, { store, secret, encryption }, limits)
-  const stored = { store, ...writing, storedResponses, current }
-  const background = assembleBackground(environment, stored)
+  const pictureFiles = await pictureFilesOf(environment, stored, limits)
+  const running = { store, ...writing, storedResponses, current }
+  const background = assembleBackground(environment, running)
   const abandonedCalls = createAbandonedCalls(events.left)
   const budgets = createBudgets({ store, clock, limits: first })
   const reservations = reservationsOf(environment, store, budgets)
@@ -110,6 +111,7 @@ export async function assembleCalls(
     ...background,
     webhooks,
     cassettes,
+    providerStates: createProviderStates({ ...stored, clock }),
     abandonedCalls,
     /** Aborts the calls that no client waits for, with a ProviderFailure. */
     endLeft: (reason: Error) => {

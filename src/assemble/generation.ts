@@ -211,6 +211,7 @@ function gatewayPartsOf(
   return {
     admit: rateLimit.admit,
     openCassette: cassettes.open,
+    playedFor: calls.providerStates.playedFor,
     settingsDigest: digestOf(config),
     ...cache,
     find: routes.find,

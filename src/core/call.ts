@@ -50,6 +50,8 @@ type CallStart = {
   timeoutMs: number
   admission: Admission
   cassette: Cassette | undefined
+  /** What the sandbox plays. */
+  played: string | undefined
 }
 
 /** One call: its deadline, its tries and its row in the ledger. */
@@ -147,6 +149,7 @@ function turnOf(call: Call, model: string, traceHeaders: ChatTurn['traceHeaders'
     idempotencyKey: vendorKey && `${vendorKey}-${++call.triesBegun}`,
     traceHeaders,
     cassette: call.cassette && { ...call.cassette, model },
+    played: call.played,
     tasks,
   }
 }

@@ -46,6 +46,8 @@ export type Caller = {
   mode: Mode
   /** Records the vendors' answers to a live key; replays them for a test key. */
   cassette?: string
+  /** What the sandbox plays for this test key of a provider state; empty for an ordinary answer. */
+  played?: string
   /** The models that this key may call; null for all. */
   models: readonly string[] | null
   scopes: readonly Scope[]

@@ -28,6 +28,7 @@ import {
   type Making,
 } from './repeats/in-flight.ts'
 import type { CachedAnswer } from './repeats/cached-answer.ts'
+import { isCharged, type ProviderStates } from './provider-states.ts'
 import { quotesOf, type Quotes } from './money/quote.ts'
 import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'
 import { upperCostsOf, type Reservation, type Reserve } from './money/upper-cost.ts'
@@ -42,6 +43,7 @@ export type GatewayParts = ImageParts &
     admit: Admit
     /** Opens the cassette of a caller that has one. */
     openCassette: OpenCassette
+    playedFor: ProviderStates['playedFor']
     /** A digest of the settings that decide what answers a model name, such as routes and aliases. */
     settingsDigest: string
     abandonedCalls: AbandonedCalls
@@ -123,12 +125,13 @@ async function pass<Outcome, Answer>(
   parts.assertWritable()
   const { caller } = context
   const cassette = caller.cassette === undefined ? undefined : await parts.openCassette(caller)
+  const played = caller.played === undefined ? undefined : await parts.playedFor(caller)
   const admitting = parts.admit(caller, work.demand, work.timeoutMs)
   // `await` on a plain value would still cost a microtask, so only promises are awaited.
   const admission = admitting instanceof Promise ? await admitting : admitting
   const { modality, models, timeoutMs } = work
-  const model = models[0].name
-  const call = openCall(parts, { context, modality, model, timeoutMs, admission, cassette })
+  const start = { context, modality, model: models[0].name, timeoutMs }
+  const call = openCall(parts, { ...start, admission, cassette, played })
   let making: Making<CachedAnswer> | undefined
   let progress: Progress = {}
   try {
@@ -200,7 +203,7 @@ function selectFor<Outcome, Answer>(
   const listed = withoutSkipped(able.routes, work)
   const routes = cassette?.plays ? cassette.order(listed) : parts.orderRoutes(listed)
   // Calls with a test key cost nothing.
-  const isBudgeted = caller.mode === 'live' && caller.allowances.some((one) => one.budget !== null)
+  const isBudgeted = isCharged(caller) && caller.allowances.some((one) => one.budget !== null)
   const costs = isBudgeted ? upperCostsOf(work, atMs) : undefined
   const { check } = costs ?? work
   const selection = selectRoutes({ routes, check, warnings, strict, fallback })

@@ -36,6 +36,8 @@ export type Turn = {
   traceHeaders?: TraceHeaders | undefined
   /** Records the answers of the vendor, or replays them. */
   cassette?: RouteCassette | undefined
+  /** What the sandbox plays besides the scenarios in the prompt. */
+  played?: string | undefined
   /** Present if the pictures should be made as tasks, where the vendor can. */
   tasks?: VendorTasks | undefined
 }

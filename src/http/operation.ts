@@ -117,8 +117,9 @@ export function contextOf(
   const control = options['cache-control']?.toLowerCase() ?? ''
   const ttl = options['x-gateway-cache-ttl']
   const ttlMs = ttl === undefined ? undefined : Number(ttl) * 1000
-  // A cassette has the answers of vendors.
-  const off = control.includes('no-store') || ttlMs === 0 || caller.cassette !== undefined
+  // A cassette has the answers of vendors, and a provider state its own.
+  const isPlayed = caller.cassette !== undefined || caller.played !== undefined
+  const off = control.includes('no-store') || ttlMs === 0 || isPlayed
   return {
     caller,
     requestId,

@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { gatewayCommand } from '../core/words/remedies.ts'
-import { accountTables, keptPrompts } from './migrations/account-tables.ts'
+import { accountTables, keptPrompts, playedStates } from './migrations/account-tables.ts'
 import { countingBudgets } from './migrations/budgets.ts'
 import { callTables } from './migrations/call-tables.ts'
 import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
@@ -40,6 +40,12 @@ export const migrations: Record<string, Change> = {
     await creatingAll(cassetteTables)(db, dialect)
     const column = columnSql(dialect, 'cassette', cassetteOfKey.cassette)
     await sql.raw(`alter table api_keys add column ${column}`).execute(db)
+  },
+  '0035_played_states': async (db, dialect) => {
+    for (const [name, type] of Object.entries(playedStates)) {
+      const column = columnSql(dialect, name, type)
+      await sql.raw(`alter table api_keys add column ${column}`).execute(db)
+    }
   },
 }
 

@@ -1,4 +1,9 @@
-import { accountTables, keptPrompts, type allowanceColumns } from './migrations/account-tables.ts'
+import {
+  accountTables,
+  keptPrompts,
+  playedStates,
+  type allowanceColumns,
+} from './migrations/account-tables.ts'
 import { callTables } from './migrations/call-tables.ts'
 import type { Column, Row, Table } from './migrations/columns.ts'
 import { pictureTables } from './migrations/picture-files.ts'
@@ -19,7 +24,7 @@ export const tables = {
   },
   api_keys: {
     ...accountTables.api_keys,
-    columns: { ...accountTables.api_keys.columns, ...cassetteOfKey },
+    columns: { ...accountTables.api_keys.columns, ...cassetteOfKey, ...playedStates },
   },
   ...callTables,
   stored_responses: {

@@ -5,6 +5,7 @@ import type { Catalog, ImageFormOf } from '../core/model.ts'
 import type { BackgroundCalls } from '../core/resilience/background-calls.ts'
 import type { RouteTable } from '../core/route.ts'
 import type { PictureFiles } from '../core/picture-files.ts'
+import type { ProviderStates } from '../core/provider-states.ts'
 import type { StoredResponses } from '../core/stored-responses.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
@@ -26,6 +27,7 @@ import { compactResponse } from './responses/compact-response.ts'
 import { createResponse } from './responses/create-response.ts'
 import { countResponseTokens } from './responses/read-call.ts'
 import { quotePrice } from './quote-price.ts'
+import { setSandboxState } from './set-sandbox-state.ts'
 import { listModels, retrieveModel } from './list-models.ts'
 import { retrieveImageFile } from './retrieve-image-file.ts'
 import { countMessageTokens, createMessage } from './messages/create-message.ts'
@@ -45,6 +47,7 @@ type Options = ImageParts & {
   storedResponses: StoredResponses
   pictureFiles: PictureFiles
   backgroundCalls: BackgroundCalls
+  providerStates: ProviderStates
   clock: () => number
 }
 
@@ -55,11 +58,12 @@ export type V1Operations = ReturnType<typeof v1Operations>
 
 /** The handlers of the operations below /v1. */
 export function v1Operations(options: Options) {
+  const makers = { createImage: createImage(options), createResponse: createResponse(options) }
   return {
-    createImage: createImage(options),
+    ...makers,
+    setSandboxState: setSandboxState(options, makers),
     createImageEdit: createImageEdit(options),
     createChatCompletion: createChatCompletion(options),
-    createResponse: createResponse(options),
     compactResponse: compactResponse(options),
     countResponseTokens: countResponseTokens(options),
     createMessage: createMessage(options),

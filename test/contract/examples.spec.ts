@@ -191,7 +191,7 @@ function eventKinds(text: string): string[] {
 
 /** Members that differ from call to call, or from a live key to a test key. */
 const varying =
-  /^(id|.*_at|.*_id|created_by|key|secret|hint|prefix|path|link|token|created|b64_json|data|text|content|tools|message|mode|model|usage|reason|url|provider|encrypted_content)$/
+  /^(id|.*_at|.*_id|created_by|key|api_key|secret|hint|prefix|path|link|token|created|b64_json|data|text|content|tools|message|mode|model|usage|reason|url|provider|encrypted_content)$/
 
 /** Expects that an answer has the members of its example, and the same values where they do not vary. */
 function expectAlike(answer: unknown, shown: unknown, where: string): void {

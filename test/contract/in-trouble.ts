@@ -159,6 +159,16 @@ describe('every operation under a fault or a limit', () => {
     expectPromised(tool, await ask(gateway, tool, {}, { body }), 200)
   })
 
+  it('answers 429 as promised to too many provider states, and 404 for an unknown model', async () => {
+    gateway = await startGateway()
+    const row = operation('setSandboxState')
+    const unknown = { state: 'a stored response', params: { model: 'no-such-model' } }
+    expectPromised(row, await ask(gateway, row, unknown), 404)
+    let answer = await ask(gateway, row)
+    for (let made = 0; answer.status === 200 && made < 100; made++) answer = await ask(gateway, row)
+    expectPromised(row, answer, 429)
+  })
+
   it('answers 429 as promised to too many wrong passwords and links', async () => {
     for (const row of guessed) {
       await gateway?.stop()

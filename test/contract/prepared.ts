@@ -48,6 +48,7 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     createImageEdit: async () => ({ body: { ...chosen, images: [{ image_url: pixel }] } }),
     quotePrice: async () => ({ body: { operation: 'createImage', request: chosen } }),
     createEmbedding: async () => ({ body: { model: 'text-embedding-3-small', input: 'A fox' } }),
+    setSandboxState: async () => ({ body: { state: 'a valid key' } }),
     createModeration: async () => ({ body: { input: 'A fox' } }),
     createChatCompletion: async () => ({ body: { model: 'gpt-5-mini', messages } }),
     createResponse: async () => ({ body: { model: 'gpt-5-mini', input: 'Hello.' } }),

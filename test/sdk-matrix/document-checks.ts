@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestGateway } from '../support/gateway.ts'
 import { contract } from './clients.ts'
+import { pactComplaints } from './pact.ts'
 import { clientComplaints, mockComplaints, proxyComplaints } from './prism.ts'
 import { run } from './try-client.ts'
 
@@ -48,4 +49,5 @@ export const documentChecks: DocumentCheck[] = [
   },
   { name: 'prism-proxy-official-clients', run: clientComplaints },
   { name: 'prism-mock', run: mockComplaints },
+  { name: 'pact-verifier', run: pactComplaints },
 ]

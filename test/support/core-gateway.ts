@@ -83,6 +83,7 @@ export function corePartsOf(routes: Route[]): GatewayParts {
     onRouted: () => undefined,
     abandonedCalls: createAbandonedCalls(() => undefined),
     reserve: () => Promise.reject(new Error('There is no budget.')),
+    playedFor: () => Promise.resolve(''),
     openCassette: async () => undefined,
     admit: async () => ({ limits: () => [], end: () => undefined }),
     readCache: () => undefined,

@@ -41,6 +41,8 @@ export async function storeKey(
     scopes: JSON.stringify(scopes),
     allowed_addresses: networks === undefined ? null : JSON.stringify(networks),
     ...noAllowance,
+    played: null,
+    played_calls: null,
     created_at: now,
     expires_at: expiresAt ?? null,
     revoked_at: null,

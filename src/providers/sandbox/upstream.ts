@@ -20,7 +20,12 @@ import { normalized } from '../wire/vectors.ts'
 import { chanceFrom } from './scene/chance.ts'
 import { countTokens, tokensOf } from './tokens.ts'
 
-type Options = {
+type Options = Behaviour & {
+  /** Scenarios besides those in the prompt. */
+  played: string
+}
+
+type Behaviour = {
   /** The index of the model's route; the scenario `first-route-fails` applies to index 0. */
   routeIndex: number
   render: Render
@@ -28,14 +33,14 @@ type Options = {
 }
 
 /** An OpenAI-shaped vendor inside the process, which follows the scenarios in a prompt. */
-export function sandboxUpstream(options: Options): Dispatch {
+export function sandboxUpstream(options: Behaviour): Dispatch {
   return (request, receiver) => {
     const line = openLine(receiver)
     receiver.sent?.()
     const { body: sent = '' } = request
     const text = typeof sent === 'string' ? sent : sent.join('')
     const answer = answers[request.path] ?? answerPictures
-    answer(line, text, options).catch((error: unknown) => {
+    answer(line, text, { ...options, played: request.played ?? '' }).catch((error: unknown) => {
       if (error instanceof UnreadableSource) refuse(line, 400, error.message, unreadable)
       else line.cut(error)
     })
@@ -52,7 +57,7 @@ const answers: Readonly<Record<string, typeof answerChat>> = {
 
 async function answerChat(line: Line, sent: string, options: Options): Promise<void> {
   const request = bodyOf<PlayedRequest>(sent)
-  const script = readScenarios(lastUserText(request), 'chat')
+  const script = readScenarios(`${options.played} ${lastUserText(request)}`, 'chat')
   if (typeof script === 'string') return invalid(line, script, 'messages')
   if (isRefused(line, request)) return
   const calls = callTools(request, script)
@@ -123,7 +128,7 @@ async function answerWith(
   { param, prompt, options }: { param: string; prompt: string; options: Options },
   make: (counts: boolean, script: Scene) => object | Promise<object | undefined>,
 ): Promise<void> {
-  const asked = readScenarios(prompt, 'all')
+  const asked = readScenarios(`${options.played} ${prompt}`, 'all')
   if (typeof asked === 'string') return invalid(line, asked, param)
   if (await misbehave(line, asked, options)) return
   const made = await make(!asked.has('no-usage'), asked)

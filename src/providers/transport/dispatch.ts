@@ -19,6 +19,8 @@ export type UpstreamRequest = {
   limits: RequestLimits
   /** Records the answer, or replays it. */
   cassette?: RouteCassette
+  /** What the sandbox plays, as words of a prompt. */
+  played?: string
 }
 /** Time limits of an answer: of its headers, of a pause of its body, and of the body of an error. */
 export type RequestLimits = {
@@ -141,14 +143,14 @@ export function withKey(
   return { ...request, headers: { ...request.headers, [header]: key } }
 }
 
-/** The same request with the trace context headers and the cassette of the turn. */
+/** The same request with the trace context headers of the turn, its cassette and what the sandbox plays. */
 export function ofTurn(
   request: UpstreamRequest,
-  { traceHeaders, cassette }: Pick<Turn, 'traceHeaders' | 'cassette'>,
+  { traceHeaders, cassette, played }: Pick<Turn, 'traceHeaders' | 'cassette' | 'played'>,
 ): UpstreamRequest {
-  if (traceHeaders === undefined && cassette === undefined) return request
+  if (traceHeaders === undefined && cassette === undefined && !played) return request
   const headers = { ...request.headers, ...traceHeaders }
-  return { ...request, headers, ...(cassette && { cassette }) }
+  return { ...request, headers, ...(cassette && { cassette }), ...(played && { played }) }
 }
 
 /** The header `content-length`, which vendors require and undici does not add for several pieces. */

@@ -27,6 +27,8 @@ const role = oneOf<'owner' | 'admin' | 'member'>()
 /** Accounts, people, keys and clients in version 0.1. Never change them: later migrations do. */
 /** Whether an account keeps the prompts of its image jobs: a column of `accounts` since migration 0033. */
 export const keptPrompts = { keeps_prompts: integerOrZero }
+/** What the sandbox plays for a key, and for how many more calls: columns of `api_keys` since migration 0035. */
+export const playedStates = { played: optionalText, played_calls: optionalInteger }
 
 export const accountTables = {
   gateway_secrets: {

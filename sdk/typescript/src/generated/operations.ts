@@ -171,6 +171,8 @@ import type {
   RotateKeyResponses,
   RotateWebhookSecretData,
   RotateWebhookSecretResponses,
+  SetSandboxStateData,
+  SetSandboxStateResponses,
   SetUpData,
   SetUpResponses,
   SignUpData,
@@ -404,6 +406,15 @@ export const cancelResponse: Operation<CancelResponseData, CancelResponseRespons
  * Lists the input of a stored response, including the items of previous responses.
  */
 export const listResponseInputItems: Operation<ListResponseInputItemsData, ListResponseInputItemsResponses> = operation('GET', '/v1/responses/{response_id}/input_items')
+
+/**
+ * Set up a provider state
+ *
+ * Sets up what a test of a contract needs before a call, in the form in which Pact asks for a provider state, or tears it
+ * down. Each set-up returns a new test key of the account, which expires after ten minutes; the calls of the test are made
+ * with it. An account can have 50 such keys at a time. Only test keys can set up states, and no vendor is called.
+ */
+export const setSandboxState: Operation<SetSandboxStateData, SetSandboxStateResponses> = operation('POST', '/v1/sandbox/states')
 
 /**
  * Quote the price of a call

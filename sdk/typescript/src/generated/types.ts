@@ -1583,6 +1583,87 @@ export type CassetteName = string;
 export type CassetteObject = 'cassette';
 
 /**
+ * What a test needs. Of a key: one that works, that has expired, was revoked, has reached its rate limit, may use no model, or
+ * has a budget of nothing left. Of a vendor: one that answers the next two calls of the key with 429, every call with 503,
+ * after five seconds, or with a refusal of the content. The last three have the name of a model, or the id of an
+ * object, in the answer.
+ *
+ */
+export type SandboxStateName = 'a valid key' | 'an expired key' | 'a revoked key' | 'a key with a full rate limit' | 'a key that may not use the model' | 'a key with a spent budget' | 'a vendor that answers 429 twice' | 'a vendor that is down' | 'a slow vendor' | 'a vendor that refuses the content' | 'a deactivated model' | 'a stored response' | 'a completed image job';
+
+/**
+ * Whether a state begins or ends.
+ */
+export type SandboxStateAction = 'setup' | 'teardown';
+
+/**
+ * A provider state, as Pact asks for one.
+ */
+export type SandboxStateRequest = {
+    action?: SandboxStateAction;
+    state: SandboxStateName;
+    /**
+     * The name of the program that calls, which Pact may send; it changes nothing.
+     */
+    consumer?: string;
+    /**
+     * Parameters of the state.
+     */
+    params?: {
+        /**
+         * The model of a stored response or of an image job.
+         */
+        model?: string;
+        /**
+         * The key that a teardown ends.
+         */
+        id?: string;
+        /**
+         * The same key by its secret.
+         */
+        api_key?: string;
+    };
+};
+
+export type SandboxStateObject = 'sandbox_state';
+
+/**
+ * A provider state.
+ */
+export type SandboxState = {
+    object: SandboxStateObject;
+    /**
+     * What a test needs. Of a key: one that works, that has expired, was revoked, has reached its rate limit, may use no model, or
+     * has a budget of nothing left. Of a vendor: one that answers the next two calls of the key with 429, every call with 503,
+     * after five seconds, or with a refusal of the content. The last three have the name of a model, or the id of an
+     * object, in the answer.
+     *
+     */
+    state: SandboxStateName | UnlistedValue;
+    /**
+     * The id of the key, for the teardown.
+     */
+    id?: string;
+    /**
+     * The test key for the calls of the test.
+     */
+    api_key?: string;
+    expires_at?: Time;
+    /**
+     * The model of the state, if it has one.
+     */
+    model?: string;
+    /**
+     * The response of the state "a stored response".
+     */
+    response_id?: string;
+    /**
+     * The job of the state "a completed image job".
+     */
+    job_id?: string;
+};
+
+/**
  * A cassette, without its content.
  */
 export type Cassette = {
@@ -10963,6 +11044,22 @@ export type ListResponseInputItemsResponses = {
 };
 
 export type ListResponseInputItemsResponse = ListResponseInputItemsResponses[keyof ListResponseInputItemsResponses];
+
+export type SetSandboxStateData = {
+    body: SandboxStateRequest;
+    path?: never;
+    query?: never;
+    url: '/v1/sandbox/states';
+};
+
+export type SetSandboxStateResponses = {
+    /**
+     * The state, with the key for the calls of the test; after a teardown without.
+     */
+    200: SandboxState;
+};
+
+export type SetSandboxStateResponse = SetSandboxStateResponses[keyof SetSandboxStateResponses];
 
 export type QuotePriceData = {
     body: PriceQuoteRequest;
