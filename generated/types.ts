@@ -10324,7 +10324,7 @@ export interface components {
         TooManyAttempts: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
-                "retry-after": components["headers"]["RetryAfter"];
+                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
