@@ -6199,8 +6199,8 @@ export interface components {
              */
             index: number;
             message: components["schemas"]["ChatAnswer"];
-            /** @description Why the answer ended. A vendor may have reasons of its own. */
-            finish_reason: components["schemas"]["FinishReason"] | string | null;
+            /** @description Why the answer ended. */
+            finish_reason: components["schemas"]["FinishReason"] | null;
             /** @description The log probabilities of the tokens in OpenAI's form; absent or null unless requested. */
             logprobs?: {
                 [key: string]: unknown;
@@ -6361,7 +6361,7 @@ export interface components {
             index: number;
             delta: components["schemas"]["ChatDelta"];
             /** @description Why the answer ended, as in `ChatChoice`; null until its last chunk. */
-            finish_reason: components["schemas"]["FinishReason"] | string | null;
+            finish_reason: components["schemas"]["FinishReason"] | null;
             /** @description The log probabilities of the tokens of the piece; absent or null unless requested. */
             logprobs?: {
                 [key: string]: unknown;

@@ -28,7 +28,7 @@ function routeTo(answer: () => Promise<VendorAnswer>): Route {
     if (result === 'fails') throw new ProviderFailure('malformed', 'No.')
     if (result === 'breaks') throw new Error('A bug.')
     const message = { role: 'assistant' as const, content: 'Hi.', refusal: null }
-    const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
+    const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' as const }]
     const completion = { id: 'one', object: 'chat.completion' as const, created: 1, model: 'one' }
     const usage = { inputTokens: 1, outputTokens: 1, images: 0, estimated: false }
     return { completion: { ...completion, choices }, usage, bytes: 10 }

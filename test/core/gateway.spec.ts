@@ -27,7 +27,7 @@ function chatRoute(
         complete: async () => {
           if (fails) throw new ProviderFailure('malformed', 'No.')
           const message = { role: 'assistant' as const, content: id, refusal: null }
-          const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
+          const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' as const }]
           const completion = { id, object: 'chat.completion' as const, created: 1, model: id }
           const usage = { inputTokens: 1, outputTokens: 1, images: 0, estimated: false }
           return { completion: { ...completion, choices }, usage, bytes: 10 }

@@ -9,6 +9,7 @@ type Schemas = components['schemas']
 /** The canonical chat request is OpenAI's, since most upstreams take it unchanged. */
 export type ChatRequest = Schemas['CreateChatCompletionRequest']
 export type ReasoningEffort = Schemas['ReasoningEffort']
+export type FinishReason = Schemas['FinishReason']
 /** An answer before it is priced. */
 export type ChatCompletion = Omit<Schemas['ChatCompletion'], 'usage' | 'warnings'>
 

@@ -1,7 +1,6 @@
 import { FinishReasonValues } from '../../../generated/client-values.ts'
 import type { ChatCompletion } from './chat.ts'
 
-/** The finish reasons of OpenAI's API; other values are vendor-specific. */
 const known: ReadonlySet<string> = new Set(FinishReasonValues)
 const mark = '"finish_reason":'
 const reasonCharactersMax = 20

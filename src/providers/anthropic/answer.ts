@@ -1,3 +1,4 @@
+import type { FinishReason } from '../../core/chat/chat.ts'
 import type { Usage } from '../../core/money/price.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { membersOf, textIn, type Members } from '../../core/any-json.ts'
@@ -71,7 +72,7 @@ function kindOf(status: number, { type = '', message = '' }: Complaint): Failure
   return (Object.hasOwn(kinds, type) ? kinds[type] : undefined) ?? kindOfStatus(status)
 }
 
-const reasons: Readonly<Record<string, string>> = {
+const reasons: Readonly<Record<string, FinishReason>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
   pause_turn: 'stop',
@@ -82,7 +83,7 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 /** The OpenAI `finish_reason` of a `stop_reason` (docs/vendors.md#anthropic-answer). */
-export function finishReasonOf(reason: string | null | undefined): string {
+export function finishReasonOf(reason: string | null | undefined): FinishReason {
   return Object.hasOwn(reasons, reason ?? '') ? reasons[reason!]! : 'stop'
 }
 

@@ -1,3 +1,4 @@
+import type { FinishReason } from '../../core/chat/chat.ts'
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { prune } from '../../core/prune.ts'
@@ -49,7 +50,7 @@ export const blocked = new Set([
   'MODEL_ARMOR',
 ])
 /** Finish reasons of complete answers. An empty answer with any other reason is a failure. */
-const ended: Readonly<Record<string, string>> = {
+const ended: Readonly<Record<string, FinishReason>> = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
   CONTINUATION: 'length',
@@ -79,7 +80,7 @@ export function refuseBlocked({ promptFeedback }: WireAnswer, texts: VendorTexts
 export function finishReasonOf(
   { finishReason = '' }: WireCandidate,
   choice: { anything: boolean; calls: number },
-): string {
+): FinishReason {
   if (blocked.has(finishReason)) return 'content_filter'
   const reason = Object.hasOwn(ended, finishReason) ? ended[finishReason]! : undefined
   if (reason === undefined && !choice.anything) {

@@ -1,9 +1,10 @@
+import { FinishReasonValues } from '../../../generated/client-values.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { isMembers, type Members } from '../../core/any-json.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/ids.ts'
 import { openAiTier } from '../wire/token-count.ts'
-import type { ChunkIdentity } from '../../core/chat/chat.ts'
+import type { ChunkIdentity, FinishReason } from '../../core/chat/chat.ts'
 
 /** Throws the ProviderFailure `malformed` for an answer of an unexpected form. */
 export function malformed(): never {
@@ -168,11 +169,8 @@ function textOf(parts: readonly Part[]): string {
   return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
 }
 
-/** OpenAI's finish reasons. */
-const own = new Set(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
-
 /** Names that servers and vendors use for the same reasons. */
-const synonyms: Readonly<Record<string, string>> = {
+const synonyms: Readonly<Record<string, FinishReason>> = {
   max_tokens: 'length',
   model_length: 'length',
   model_context_window_exceeded: 'length',
@@ -193,13 +191,13 @@ export function finishReasonOf(
   reason: unknown,
   calls: boolean,
   dialect: Readonly<Record<string, string>> = {},
-): string {
+): FinishReason {
   const word = typeof reason === 'string' ? reason : ''
   if (word === 'error' || word === 'network_error') {
     throw new ProviderFailure('overloaded', 'The provider failed while it answered.')
   }
   const name = named(dialect, word) ?? named(synonyms, word.toLowerCase()) ?? word
-  const reasonName = own.has(name) ? name : 'stop'
+  const reasonName = FinishReasonValues.find((one) => one === name) ?? 'stop'
   return reasonName === 'stop' && calls ? 'tool_calls' : reasonName
 }
 

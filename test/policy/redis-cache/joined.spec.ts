@@ -24,7 +24,7 @@ function vendor() {
       if ((await end.promise) === 'fails') throw new ProviderFailure('malformed', 'No.')
       const content = `answer ${number}${' '.repeat(size)}`
       const message = { role: 'assistant' as const, content, refusal: null }
-      const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
+      const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' as const }]
       const completion = { id: 'one', object: 'chat.completion' as const, created: 1, model: 'one' }
       const usage = { inputTokens: 1, outputTokens: 1, images: 0, estimated: false }
       return { completion: { ...completion, choices }, usage, bytes: 100 + size }

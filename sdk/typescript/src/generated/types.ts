@@ -5949,7 +5949,7 @@ export type ChatChoice = {
     index: number;
     message: ChatAnswer;
     /**
-     * Why the answer ended. A vendor may have reasons of its own.
+     * Why the answer ended.
      */
     finish_reason: FinishReason | UnlistedValue | null;
     /**
