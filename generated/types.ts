@@ -15698,16 +15698,16 @@ export interface operations {
                      *         },
                      *         "period": "month",
                      *         "spent": {
-                     *           "usd": "3.5",
-                     *           "nano_usd": 3500000000
+                     *           "usd": "0",
+                     *           "nano_usd": 0
                      *         },
                      *         "reserved": {
-                     *           "usd": "0.5",
-                     *           "nano_usd": 500000000
+                     *           "usd": "0",
+                     *           "nano_usd": 0
                      *         },
                      *         "left": {
-                     *           "usd": "21",
-                     *           "nano_usd": 21000000000
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
                      *         },
                      *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       }

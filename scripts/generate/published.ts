@@ -1,5 +1,6 @@
 import { stringify } from 'yaml'
 import type { Document } from './document.ts'
+import { namedExamples } from './named-examples.ts'
 import { openAnswers } from './open-answers.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
 import { partNames, partOf } from './parts.ts'
@@ -14,7 +15,7 @@ export function publishedFiles({
   workflows,
   tools,
 }: Sources): Record<string, string> {
-  const document = openAnswers(source)
+  const document = publishedForm(source)
   const next = applyOverlay(document, overlay)
   const parts = partNames.flatMap((name) =>
     Object.entries(forms(partOf(document, name), partOf(next, name))).map(
@@ -27,6 +28,11 @@ export function publishedFiles({
     'workflows.arazzo.yaml': asYaml(workflows),
     'mcp-tools.json': asJson(withoutExtensions({ tools })),
   }
+}
+
+/** The contract as the gateway serves it. */
+export function publishedForm<T extends Document>(source: T): T {
+  return namedExamples(openAnswers(source))
 }
 
 function forms(document: Document, next: Document): Record<string, string> {

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import type { Document } from '../../scripts/generate/document.ts'
-import { openAnswers } from '../../scripts/generate/open-answers.ts'
+import { publishedForm } from '../../scripts/generate/published.ts'
 import { readEvents } from '../support/event-stream.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import {
@@ -120,8 +120,8 @@ describe('GET /openapi.json', () => {
   })
   after(() => gateway.stop())
 
-  it('serves the content of openapi.yaml, with open enumerations in answers', () => {
-    expect(served).to.deep.equal(openAnswers(contract as unknown as Document))
+  it('serves the content of openapi.yaml, with open enumerations in answers and named examples', () => {
+    expect(served).to.deep.equal(publishedForm(contract as unknown as Document))
   })
 
   it('serves a document whose references all resolve', () => {

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { openAnswers } from '../../scripts/generate/open-answers.ts'
+import { exampleName } from '../../scripts/generate/named-examples.ts'
+import { publishedForm } from '../../scripts/generate/published.ts'
 import type { Document } from '../../scripts/generate/document.ts'
 import { contract, propertiesIn, type ContractDocument, type Schema } from '../support/contract.ts'
 
@@ -119,7 +121,7 @@ describe('enumerations of answers', () => {
   })
 
   it('are what the source says, with any other text, in what the gateway serves', () => {
-    expect(published).to.deep.equal(openAnswers(contract as unknown as Document))
+    expect(published).to.deep.equal(publishedForm(contract as unknown as Document))
     const { ErrorBody, ChatChoice } = published.components.schemas as Record<
       string,
       { properties: Members }
@@ -236,3 +238,18 @@ function unlistedInAnswers(document: ContractDocument): string[] {
   })
   return [...new Set(found.map(({ place }) => place))].sort()
 }
+
+describe('an example without a name', () => {
+  it('has one in what the gateway serves, the same in the path, the body and the answer', () => {
+    const { retrieveImageJob, createWebhook, listKeys } = Object.fromEntries(
+      Object.values(published.paths).flatMap((item) =>
+        Object.values(item).map((one) => [one.operationId, JSON.stringify(one)] as const),
+      ),
+    )
+    const named = `"examples":{"${exampleName}":{"value":`
+    expect(JSON.stringify(published.components.parameters['ImageJobPath'])).to.include(named)
+    expect(retrieveImageJob).to.include(named)
+    expect(createWebhook!.split(named)).to.have.length(3)
+    expect(listKeys).to.not.include(named)
+  })
+})
