@@ -197,8 +197,7 @@ async function runMigrations(
   const { config, secrets } = loadConfig(readVariables())
   const { databaseUrl: url } = secrets
   if (url === undefined) {
-    const { runs, before } = await migrateFolder(config.dataDir, dryRun)
-    return { runs, calls: before?.calls }
+    return migrateFolder(config.dataDir, dryRun)
   }
   // The PostgreSQL driver is loaded only if it is used.
   const { migrateDatabase } = await import('../storage/postgres-store.ts')

@@ -184,7 +184,9 @@ async function checkStore(config: Config, secrets: Secrets): Promise<StoreFindin
   const { dataDir } = config
   try {
     const limits = { ...config.limits, databaseStartWaitMs: 0 }
-    const store = await openStore({ ...config, limits, schemaChange: 'none' }, secrets)
+    const told: string[] = []
+    const options = { ...config, limits, schemaChange: 'none' as const }
+    const store = await openStore(options, secrets, (sentence) => void told.push(sentence))
     const active = await countActiveKeys(store, Date.now())
     const { content: settings } = await readStoredSettings(store)
     const encryption = createEncryption({ ...config, ...secrets })
@@ -193,9 +195,8 @@ async function checkStore(config: Config, secrets: Secrets): Promise<StoreFindin
     await store.check()
     const trouble = await store.look().catch((error: Error) => error.message)
     await store.close()
-    const finding = [`${described}, ${active} active keys`, ...(trouble ? [trouble] : [])].join(
-      '; ',
-    )
+    const more = [...told, ...(trouble ? [trouble] : [])]
+    const finding = [`${described}, ${active} active keys`, ...more].join('; ')
     return { finding, healthy: trouble === undefined, stored: { keys, settings, notices } }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)

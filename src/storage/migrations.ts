@@ -13,6 +13,7 @@ import { webhookTables } from './migrations/webhook-tables.ts'
 import { timeDiffersFromId } from './request-place.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import { StoreError } from './store-error.ts'
+import type { Notice } from './store.ts'
 import { counted } from '../core/words/counted.ts'
 
 /** 'MAGW' in ASCII, stored in the header of the SQLite file (PRAGMA application_id). */
@@ -23,7 +24,10 @@ type Change = (db: Kysely<unknown>, dialect: SqlDialect) => Promise<void>
 /** The first migration. Stores from before version 0.1 ran others, whose names sort before this one. */
 const firstSchema = '0029_version_0_1'
 
-/** The migrations, which only run forward, by name. */
+/**
+ * The migrations, which only run forward, by name. The number is the schema. A name that ends with `_from_0035` says that
+ * gateways of schema 35 and later can go on using the store (docs/storage.md#migrations).
+ */
 export const migrations: Record<string, Change> = {
   [firstSchema]: createTables,
   '0030_image_jobs': async (db, dialect) => {
@@ -84,8 +88,8 @@ function migratorFor<T>(db: Kysely<T>, dialect: SqlDialect): Migrator {
 }
 
 /**
- * Migrates the store to the newest schema, or to `schema`; one process at a time. Throws a StoreError if
- * another version of the gateway wrote the store.
+ * Migrates the store to the newest schema, or to `schema`; one process at a time. A newer store that this version
+ * can use is left as it is. Throws a StoreError if another version of the gateway wrote the store.
  */
 export async function migrate<T>(
   db: Kysely<T>,
@@ -93,7 +97,7 @@ export async function migrate<T>(
   schema = newestSchema(),
 ): Promise<void> {
   const { error } = await migratorFor(db, dialect).migrateTo(schema)
-  if (error !== undefined) throw toMigrationError(error)
+  if (error !== undefined) await assertNewerIsUsable(db, error)
 }
 
 /** A migration that ran, and its duration. */
@@ -107,8 +111,8 @@ type StepOptions<Database> = {
 }
 
 /**
- * Runs the migrations that a store lacks in one transaction: all of them, or none. Throws a StoreError
- * if another version of the gateway wrote the store.
+ * Runs the migrations that a store lacks in one transaction: all of them, or none. A newer store that this version
+ * can use lacks none. Throws a StoreError if another version of the gateway wrote the store.
  */
 export async function migrateStepwise<Database>({
   db,
@@ -121,7 +125,7 @@ export async function migrateStepwise<Database>({
     for (;;) {
       const startedAt = performance.now()
       const { error, results } = await migrator.migrateUp()
-      if (error !== undefined) throw toMigrationError(error)
+      if (error !== undefined) await assertNewerIsUsable(transaction, error)
       const name = results?.[0]?.migrationName
       if (name === undefined) break
       runs.push({ name, durationMs: Math.round(performance.now() - startedAt) })
@@ -137,11 +141,16 @@ export async function migrateStepwise<Database>({
 /** Thrown to roll back a transaction that succeeded. */
 class Undone extends Error {}
 
-/** Converts Kysely's error for a migration that this version does not have to a StoreError. */
-function toMigrationError(error: unknown): unknown {
+/** Throws Kysely's error, unless the store is newer and this version can use it. */
+async function assertNewerIsUsable<T>(db: Kysely<T>, error: unknown): Promise<void> {
   const { message } = error as Error
-  const name = /^corrupted migrations: previously executed migration (\S+) is/.exec(message)?.[1]
-  return name === undefined ? error : otherVersion('The store', name)
+  if (!/^corrupted migrations: previously executed migration \S+ is missing/.test(message))
+    throw error
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db)
+  assertUsable(
+    rows.map(({ name }) => name),
+    'The store',
+  )
 }
 
 /** What opening a store may do: a start migrates it; a command that writes may create it. */
@@ -151,14 +160,15 @@ export type SchemaChange = 'migrate' | 'create' | 'none'
 export class NoStore extends StoreError {}
 
 /**
- * Throws a StoreError if another version of the gateway wrote the store, or if migrations are missing and `change`
- * does not allow running them.
+ * Throws a StoreError if this version cannot use the store, or if migrations are missing and `change` does not allow
+ * running them. `notice` learns that the store is newer.
  */
 export function assertSchema(
   ran: readonly string[],
-  { change, place }: { change: SchemaChange; place: string },
+  { change, place, notice }: { change: SchemaChange; place: string; notice?: Notice },
 ): void {
-  assertKnown(ran, 'The store')
+  const newerStore = assertUsable(ran, 'The store')
+  if (newerStore !== undefined) return notice?.(newerStore)
   const lacking = Object.keys(migrations).length - ran.length
   if (change === 'migrate' || lacking === 0 || (ran.length === 0 && change === 'create')) return
   if (ran.length === 0)
@@ -170,33 +180,60 @@ export function assertSchema(
   throw new StoreError(`${what} and lacks ${counted(lacking, 'migration')}. ${remedy}`)
 }
 
+/** Whether a store lacks migrations of this version. Throws a StoreError if this version cannot use it. */
+export function lacksMigrations(ran: readonly string[]): boolean {
+  return assertUsable(ran, 'The store') === undefined && ran.length < Object.keys(migrations).length
+}
+
 /** The name of this version's newest migration. */
 export function newestSchema(): string {
   return Object.keys(migrations).toSorted().at(-1)!
 }
 
 /**
- * The schema for the rows of an export. Throws a StoreError for an export of a newer version. Rows of stores from
- * before version 0.1 have columns of its tables.
+ * The schema for the rows of an export. Throws a StoreError for an export of a newer version, whose columns would be
+ * lost. Rows of stores from before version 0.1 have columns of its tables.
  */
 export function schemaFor(exported: string): string {
   if (exported < firstSchema) return firstSchema
-  assertKnown([exported], 'The export')
+  if (!Object.hasOwn(migrations, exported)) throw otherVersion('The export', exported)
   return exported
 }
 
-/** Throws a StoreError that begins with `what` if a migration ran that this version does not have. */
-export function assertKnown(ran: Iterable<string>, what: string): void {
-  const unknown = [...ran].find((name) => !Object.hasOwn(migrations, name))
-  if (unknown !== undefined) throw otherVersion(what, unknown)
+/** The number in the name of a migration. */
+const numberOf = (schema: string): number => Number.parseInt(schema, 10)
+
+/** The oldest schema whose gateways can use a store that this migration has changed. */
+export function compatibleFrom(schema: string): number {
+  return numberOf(/_from_(\d{4})$/.exec(schema)?.[1] ?? schema)
+}
+
+/**
+ * Checks the migrations that ran on a store. Returns a sentence for the operator if the store is newer and this version
+ * can use it. Throws a StoreError that begins with `what` if it cannot.
+ */
+export function assertUsable(ran: Iterable<string>, what: string): string | undefined {
+  const names = new Set(ran)
+  const unknown = [...names.difference(new Set(Object.keys(migrations)))].toSorted()
+  const last = unknown.at(-1)
+  if (last === undefined) return undefined
+  const own = newestSchema()
+  const isLater =
+    unknown[0]! > own && names.size - unknown.length === Object.keys(migrations).length
+  if (isLater && compatibleFrom(last) <= numberOf(own))
+    return `${what} is newer (${numberOf(last)}) than this version (${numberOf(own)}), and still works with it.`
+  throw otherVersion(what, unknown[0]!, last)
 }
 
 /** Another version of the gateway wrote the store or export. */
 export class OtherVersion extends StoreError {}
 
-/** The error for a migration that this version does not have; the message begins with `what`. */
-function otherVersion(what: string, schema: string): OtherVersion {
-  if (schema >= firstSchema) return newer(what)
+/**
+ * The error for a migration that this version does not have; the message begins with `what`. `last` is the newest
+ * migration of a store.
+ */
+function otherVersion(what: string, schema: string, last?: string): OtherVersion {
+  if (schema >= firstSchema) return newer(what, last)
   return new OtherVersion(
     `${what} is from before version 0.1. Export it with the version that made it: ` +
       `\`${gatewayCommand} export rows.jsonl\`. Then import the file with this version into an ` +
@@ -205,8 +242,9 @@ function otherVersion(what: string, schema: string): OtherVersion {
 }
 
 /** The error for a store or export of a newer version; the message begins with `what`. */
-export function newer(what: string): OtherVersion {
-  return new OtherVersion(
-    `${what} was written by a newer version of the gateway. Update the gateway.`,
-  )
+export function newer(what: string, last?: string): OtherVersion {
+  const text = `${what} was written by a newer version of the gateway. Update the gateway.`
+  if (last === undefined) return new OtherVersion(text)
+  const needed = `Its migration ${last} needs schema ${compatibleFrom(last)}; this version has ${numberOf(newestSchema())}.`
+  return new OtherVersion(`${text} ${needed}`)
 }

@@ -50,7 +50,7 @@ export async function openPostgresStore({
   await prepare(connection, { place, limits, notice }, async (found) => {
     const { host, port, database } = place
     const where = `the database ${database} on ${host}:${port}`
-    assertSchema(await migrationsIn(found), { change, place: where })
+    assertSchema(await migrationsIn(found), { change, place: where, notice })
     if (change !== 'none') await migrate(found, 'postgres')
   })
   const pool = createPool({
@@ -172,7 +172,7 @@ export async function migrateDatabase({
     const runs = await migrateStepwise({ db, dialect: 'postgres', keeps })
     const { rows } = await sql<{ ledger: string | null }>`
       select to_regclass('usage') as ledger`.execute(db)
-    if (rows[0]?.ledger === null) return { runs, calls: 0 }
+    if (runs.length === 0 || rows[0]?.ledger === null) return { runs, calls: 0 }
     const { rows: counts } = await sql<{ calls: number }>`
       select count(*) as calls from usage`.execute(db)
     return { runs, calls: counts[0]!.calls }

@@ -70,7 +70,9 @@ async function openFiles(
   const { storeBusyTimeoutMs: busyTimeoutMs, storeQueueMax: queueMax } = limits
   const opened = restrictPermissions(dataDir)
   if (examines)
-    assertOpenable(path, busyTimeoutMs, (ran) => assertSchema(ran, { change, place: dataDir }))
+    assertOpenable(path, busyTimeoutMs, (ran) =>
+      assertSchema(ran, { change, place: dataDir, notice }),
+    )
   const isNew = makeFile(path)
   const file = { path, durability, busyTimeoutMs }
   const { dialect, commit, ready, restartLog } = openSqlite({ ...file, queueMax })

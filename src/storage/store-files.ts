@@ -21,9 +21,9 @@ const restore = 'Restore a backup'
 export function assertOpenable(
   path: string,
   busyTimeoutMs: number,
-  assertSchema: (ran: readonly string[]) => void,
+  assertSchema: (ran: readonly string[]) => unknown,
 ): void {
-  if (!exists(path)) return assertSchema([])
+  if (!exists(path)) return void assertSchema([])
   let database: DatabaseSync | undefined
   try {
     // The connection is read-only, since closing it must not checkpoint the log.

@@ -114,11 +114,10 @@ describe('the commands in their own processes', () => {
     await sql`INSERT INTO kysely_migration VALUES ('9999_from_the_future', '')`.execute(store.db)
     await store.close()
     const { code, stdout, stderr } = await runInFolder('keys list')
-    expect({ code, stdout, stderr }).to.deep.equal({
-      code: 1,
-      stdout: '',
-      stderr: 'The store was written by a newer version of the gateway. Update the gateway.\n',
-    })
+    expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' })
+    expect(stderr).to.match(
+      /^The store was written by a newer version of the gateway\. Update the gateway\. Its migration 9999_from_the_future needs schema 9999; this version has \d+\.\n$/,
+    )
   })
 
   it('create one account if they open a new store at the same time', async () => {

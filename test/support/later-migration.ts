@@ -1,8 +1,11 @@
 import { sql } from 'kysely'
-import { migrations } from '../../src/storage/migrations.ts'
+import { migrations, newestSchema } from '../../src/storage/migrations.ts'
 
 /** Name of a migration that a later version of the gateway may have. */
 export const later = '9000_later'
+
+/** Name of a later migration whose store this version can go on using. */
+export const laterCompatible = `9000_later_from_${newestSchema().slice(0, 4)}`
 
 /**
  * Runs with a version of the gateway that has one more migration, which by default adds a column to `usage`: a store
@@ -11,12 +14,13 @@ export const later = '9000_later'
 export async function withLaterMigration<T>(
   run: () => Promise<T>,
   statement = 'alter table usage add column later_tokens bigint default 7 not null',
+  name = later,
 ): Promise<T> {
-  migrations[later] = async (db) => void (await sql.raw(statement).execute(db))
+  migrations[name] = async (db) => void (await sql.raw(statement).execute(db))
   try {
     return await run()
   } finally {
-    delete migrations[later]
+    delete migrations[name]
   }
 }
 

@@ -3,6 +3,8 @@ import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { sql, type Kysely } from 'kysely'
 import { journaled } from '../journal.ts'
+import { newestSchema } from '../migrations.ts'
+import { StoreError } from '../store-error.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import {
@@ -72,6 +74,10 @@ async function write(db: Kysely<Tables>, path: string): Promise<ExportHead> {
 async function headOf(db: Kysely<Tables>): Promise<ExportHead> {
   const { rows: ran } = await sql<{ name: string }>`
     select max(name) as name from kysely_migration`.execute(db)
+  if (ran[0]!.name > newestSchema())
+    throw new StoreError(
+      'The store is newer than this version, whose export would lack columns. Export it with the version that migrated it.',
+    )
   const counts: Record<string, number> = {}
   for (const table of exportedTables.keys()) {
     const { rows } = await sql<{ count: unknown }>`

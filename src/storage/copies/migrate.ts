@@ -4,24 +4,29 @@ import { Kysely } from 'kysely'
 import { makeFile } from '../folder.ts'
 import { changeFolder, useFolder } from '../folder-lock.ts'
 import { openSqlite } from '../sqlite.ts'
-import { migrateStepwise, type MigrationRun } from '../migrations.ts'
+import { lacksMigrations, migrateStepwise, type MigrationRun } from '../migrations.ts'
 import { StoreError, toStoreError } from '../store-error.ts'
+import { assertOpenable } from '../store-files.ts'
 import { storePath } from '../store.ts'
-import { checkStoreFile, copyStore, type Contents } from './store-file.ts'
+import { checkStoreFile, copyStore } from './store-file.ts'
 
-/** The migrations that ran; `before` is undefined if no store exists. */
-type MigratedFiles = { runs: MigrationRun[]; before: Contents | undefined }
+/** The migrations that ran, and the number of ledger rows, which is undefined if no store exists. */
+type MigratedFiles = { runs: MigrationRun[]; calls: number | undefined }
 
 /**
  * Migrates the store of an unused folder. With `dryRun` it migrates a copy, and the store may be in use.
- * Compares the ledger before and after. Throws a StoreError.
+ * Compares the ledger before and after. A store that lacks no migration is only opened. Throws a StoreError.
  */
 export async function migrateFolder(dataDir: string, dryRun: boolean): Promise<MigratedFiles> {
   const path = storePath(dataDir)
-  if (!existsSync(path)) return { runs: [], before: undefined }
+  if (!existsSync(path)) return { runs: [], calls: undefined }
   const lock = dryRun ? await useFolder(dataDir) : await changeFolder(dataDir, 'migrate')
-  const folder = dryRun ? mkdtempSync(join(dataDir, 'trial-')) : undefined
+  let folder: string | undefined
   try {
+    let lacks = false
+    assertOpenable(path, busyTimeoutMs, (ran) => (lacks = lacksMigrations(ran)))
+    if (!lacks) return { runs: [], calls: 0 }
+    folder = dryRun ? mkdtempSync(join(dataDir, 'trial-')) : undefined
     const before = checkStoreFile(path, path)
     const tried = folder === undefined ? path : storePath(folder)
     if (folder !== undefined) {
@@ -34,7 +39,7 @@ export async function migrateFolder(dataDir: string, dryRun: boolean): Promise<M
       throw new StoreError(
         'The migration changed the calls or costs of the ledger. Restore the backup.',
       )
-    return { runs, before }
+    return { runs, calls: before.calls }
   } catch (error) {
     const { errcode, diagnosis } = toStoreError(error)
     if (errcode === undefined) throw error

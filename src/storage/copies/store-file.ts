@@ -12,7 +12,7 @@ import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { systemReason } from '../../core/words/system-reason.ts'
 import { makeFile } from '../folder.ts'
-import { applicationId, assertKnown } from '../migrations.ts'
+import { applicationId, assertUsable } from '../migrations.ts'
 import { isRunning } from '../process-name.ts'
 import { StoreError, toStoreError } from '../store-error.ts'
 
@@ -31,7 +31,7 @@ export type Contents = {
 
 /**
  * Checks a whole file without changing it. Throws a StoreError that begins with `what` if the file is
- * no store, is damaged, has wrong sums, or is from a newer version.
+ * no store, is damaged, has wrong sums, or is of a version that this one cannot use.
  */
 export function checkStoreFile(path: string, what: string): Contents {
   const refuse = (reason: string) => new StoreError(`${what} is not a usable store: ${reason}.`)
@@ -52,7 +52,7 @@ export function checkStoreFile(path: string, what: string): Contents {
     if (database.prepare('PRAGMA foreign_key_check').get() !== undefined)
       throw refuse('it is damaged (rows refer to rows that are missing)')
     const migrations = namesIn(database, 'SELECT name FROM kysely_migration')
-    assertKnown(migrations, what)
+    assertUsable(migrations, what)
     if (tables.has('usage_hours') && !sumsAgree(database))
       throw refuse('it is damaged (its hourly sums do not match its rows)')
     return { bytes: found.size, schema: [...migrations].toSorted().at(-1)!, ...counts(database) }
