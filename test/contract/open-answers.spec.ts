@@ -247,7 +247,7 @@ describe('an example without a name', () => {
       ),
     )
     const named = `"examples":{"${exampleName}":{"value":`
-    expect(JSON.stringify(published.components.parameters['ImageJobPath'])).to.include(named)
+    expect(JSON.stringify(published.components['parameters']!['ImageJobPath'])).to.include(named)
     expect(retrieveImageJob).to.include(named)
     expect(createWebhook!.split(named)).to.have.length(3)
     expect(listKeys).to.not.include(named)
