@@ -81,9 +81,41 @@ function differences(side: Side, place: string, from: Fact, to: Fact): Change[] 
   return found
 }
 
+/**
+ * Gives the facts of an object that got a name, lost it or was renamed the place that they had before, so that a move
+ * without a difference is no change.
+ */
+function followMoved(before: ReadonlyMap<string, Fact>, after: Map<string, Fact>): void {
+  for (const [key, from] of before) {
+    const to = after.get(key)
+    const [gone, come] = [without(from.types, to?.types), without(to?.types, from.types)]
+    if (to === undefined || gone.length !== 1 || come.length !== 1) continue
+    const [side = ''] = key.split(' ', 1)
+    const placeOf = (type: string) => (type === 'object' ? key : `${side} ${type}`)
+    const [old, now] = [placeOf(gone[0]!), placeOf(come[0]!)]
+    const target = after.get(now)
+    // A component that is still there did not move.
+    if (!before.has(old) || target === undefined || (old !== key && after.has(old))) continue
+    // Their new places are not looked at again: an object may contain itself.
+    const inside = [...after].filter(
+      ([name]) => name.startsWith(now) && /^[.[|]/.test(name.slice(now.length)),
+    )
+    for (const [name, fact] of inside) {
+      after.set(old + name.slice(now.length), { ...fact, within: fact.within?.replace(now, old) })
+      if (now === key) after.delete(name)
+    }
+    const { closed = false, bounds } = target
+    if (now === key) Object.assign(to, { closed: false, bounds: {} })
+    if (old === key) Object.assign(to, { closed, bounds })
+    else after.set(old, { closed, bounds, required: false, types: ['object'] })
+    to.types = from.types!
+  }
+}
+
 /** Names what came, changed and went between two contracts; a place inside one that came or went is not named. */
 export function contractChanges(older: Members, newer: Members): Change[] {
   const [before, after] = [new ContractFacts(older).facts, new ContractFacts(newer).facts]
+  followMoved(before, after)
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((key) => {
     const [from, to] = [before.get(key), after.get(key)]
     const side: Side = key.startsWith('request ') ? 'request' : 'answer'

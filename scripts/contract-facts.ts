@@ -55,6 +55,11 @@ function readScalar(fact: Fact, schema: Members): void {
   }
 }
 
+/** The name of a parameter; capitals mean nothing in that of a header. */
+function nameOf({ in: part, name }: Members): string {
+  return part === 'header' ? String(name).toLowerCase() : String(name)
+}
+
 /** Facts of a contract by side and place; a schema of the components is read once for each side that reaches it. */
 export class ContractFacts {
   readonly facts = new Map<string, Fact>()
@@ -173,7 +178,7 @@ export class ContractFacts {
       const parameter = this.#target(value)
       this.#readSchema(
         'request',
-        `${place} ${String(parameter['in'])} ${String(parameter['name'])}`,
+        `${place} ${String(parameter['in'])} ${nameOf(parameter)}`,
         parameter['schema'],
         key,
         parameter['required'] === true,
@@ -188,7 +193,7 @@ export class ContractFacts {
       this.#readContent('answer', `${place} ${status}`, response['content'], answer)
       for (const [name, one] of Object.entries(members(response['headers']))) {
         const { schema, required } = this.#target(one)
-        const header = `${place} ${status} header ${name}`
+        const header = `${place} ${status} header ${name.toLowerCase()}`
         this.#readSchema('answer', header, schema, answer, required === true)
       }
     }

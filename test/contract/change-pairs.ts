@@ -217,6 +217,13 @@ export const pairs: [string, Parts, Parts, string[], string[]][] = [
     ['POST /a 200 header x-a (answer): new'],
   ],
   [
+    'a header in other letters',
+    { headers: { 'x-a': { schema: text, required: true } } },
+    { headers: { 'X-A': { schema: text, required: true } } },
+    [],
+    [],
+  ],
+  [
     'a removed header of an answer',
     { headers: { 'x-a': { schema: text } } },
     {},

@@ -36,6 +36,31 @@ describe('changes of the contract', () => {
     ).to.deep.equal(['new value "b"'])
   })
 
+  it('an object that got a name, lost it or was renamed is no change, one that lacks a member there is', () => {
+    const object = { type: 'object', ...member(text, ['m']), additionalProperties: false }
+    const inline = contract({ answer: member(object) })
+    const named = moved(object)
+    // The cast is safe, since only a name is replaced.
+    const renamed = JSON.parse(
+      JSON.stringify(named).replaceAll('/M"', '/N"').replace('"M":', '"N":'),
+    ) as typeof named
+    for (const [older, newer] of [
+      [inline, named],
+      [named, inline],
+      [named, renamed],
+    ] as const)
+      expect(contractChanges(older, newer)).to.deep.equal([])
+    const less = { ...object, properties: {} }
+    const lines = (older: object, newer: object) =>
+      contractChanges(older as typeof inline, newer as typeof inline)
+        .filter(({ breaking }) => breaking)
+        .map(({ place, text: said }) => `${place}: ${said}`)
+    expect(lines(inline, moved(less))).to.deep.equal(['B.m.m (answer): removed'])
+    expect(lines(named, contract({ answer: member(less) }))).to.deep.equal([
+      'M.m (answer): removed',
+    ])
+  })
+
   it('an unnamed breaking change and too small a version are refused', () => {
     const older = contract({ answer: member(text) })
     const line = '- `B.m (answer)`: removed'

@@ -148,6 +148,17 @@ describe('a stream that fails in the middle', () => {
     })
   }
 
+  for (const [said, reason] of [
+    ['guardrail_intervened', 'content_filter'],
+    ['eos', 'stop'],
+  ])
+    it(`gets OpenAI's finish reason for a vendor's: ${said}`, async () => {
+      const end = data({ choices: [{ index: 0, delta: {}, finish_reason: said }] })
+      house.upstream.answer({ pieces: [...begun, end, doneEvent] })
+      const text = await (await house.ask('own/house', true)).text()
+      expect(text).to.contain(`"finish_reason":"${reason}"`).and.not.contain(said)
+    })
+
   it('gets a finish reason when it has only an end mark', async () => {
     house.upstream.answer({ pieces: [...begun, doneEvent] })
     const text = await (await house.ask('own/house', true)).text()

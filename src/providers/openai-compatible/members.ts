@@ -180,6 +180,7 @@ const synonyms: Readonly<Record<string, FinishReason>> = {
   safety: 'content_filter',
   content_filtered: 'content_filter',
   refusal: 'content_filter',
+  guardrail_intervened: 'content_filter',
 }
 
 /**
