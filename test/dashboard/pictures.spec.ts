@@ -47,7 +47,7 @@ describe('pictures that are made as jobs', () => {
     const page = await playground(`image_model=${plus}`, await signIn('member'))
     await page.getByLabel('Prompt').fill('A boat sandbox:delay=2000')
     const begun = page.waitForResponse((one) => one.status() === 202)
-    await button(page, 'Create the picture for $').click()
+    await button(page, 'Create the picture for').click()
     await begun
     await column(page, plus).getByText('Creating…').waitFor()
     await expectKeptJobs(page)
@@ -66,7 +66,7 @@ describe('pictures that are made as jobs', () => {
     const page = await playground(`image_model=${plus}`)
     await page.getByLabel('Prompt').fill('A lake sandbox:delay=60000')
     const begun = page.waitForResponse((one) => one.status() === 202)
-    await button(page, 'Create the picture for $').click()
+    await button(page, 'Create the picture for').click()
     await begun
     await expectKeptJobs(page)
     await button(column(page, plus), 'Cancel').click()
@@ -141,7 +141,7 @@ describe('pictures that are made as jobs', () => {
     const other = await playground(`image_model=${plus}`, await signIn('member'))
     await other.getByLabel('Prompt').fill('A castle sandbox:delay=60000')
     const begun = other.waitForResponse((one) => one.status() === 202)
-    await button(other, 'Create the picture for $').click()
+    await button(other, 'Create the picture for').click()
     await begun
     const page = await dashboard.open('/pictures?mode=test&status=in_progress')
     const tile = tiles(page).filter({ hasText: 'in progress' })
@@ -281,7 +281,7 @@ describe('the page Pictures of a gateway that makes no jobs', () => {
     await expectGoodLooks(page)
     await page.goto(`${dashboard.gateway.url}/dashboard/playground?mode=test&image_model=${plus}`)
     await page.getByLabel('Prompt').fill('A boat')
-    await button(page, 'Create the picture for $').click()
+    await button(page, 'Create the picture for').click()
     await button(column(page, plus), 'Edit this').waitFor()
     await column(page, plus).getByText('$0.03', { exact: true }).waitFor()
   })

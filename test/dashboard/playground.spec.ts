@@ -19,7 +19,9 @@ describe('the playground', () => {
   it('shows the price before the call, and the call costs exactly that', async () => {
     const page = await opened(`image_model=${plus}`)
     await say(page, 'Prompt', 'A lighthouse in a storm')
-    await page.getByRole('button', { name: 'Create the picture for $' }).waitFor()
+    const prices = page.getByRole('list', { name: 'Prices' })
+    await prices.getByText(/^free here, \$[\d.]+ live$/).waitFor()
+    await page.getByRole('button', { name: 'Create the picture for free' }).waitFor()
     const held = Promise.withResolvers<void>()
     await page.route('**/v1/prices', async (route) => {
       await held.promise
@@ -28,9 +30,9 @@ describe('the playground', () => {
     await page.getByLabel('Number of pictures').fill('2')
     await page.getByRole('button', { name: 'Create 2 pictures for …' }).waitFor()
     held.resolve()
-    const button = page.getByRole('button', { name: 'Create 2 pictures for $' })
+    const button = page.getByRole('button', { name: 'Create 2 pictures for free' })
     await button.waitFor()
-    const price = /\$[\d.]+/.exec((await button.textContent())!)![0]
+    const price = /\$[\d.]+/.exec((await prices.locator('summary').textContent())!)![0]
     await button.click()
     const made = column(page, plus)
     await made.getByRole('img').nth(1).waitFor()
@@ -52,7 +54,7 @@ describe('the playground', () => {
   it('creates pictures with several models side by side, and edits one of them', async () => {
     const page = await opened(`image_model=${plus},${flare}`)
     await say(page, 'Prompt', 'A harbour at night')
-    await page.getByRole('button', { name: 'Create 2 pictures for at most' }).click()
+    await page.getByRole('button', { name: 'Create 2 pictures for free' }).click()
     await column(page, plus).getByRole('img').waitFor()
     await column(page, flare).getByRole('img').waitFor()
     await page.getByRole('button', { name: `Remove ${plus}` }).click()
@@ -93,7 +95,7 @@ describe('the playground', () => {
     const page = await opened('tab=chat&chat_model=gpt-5-mini,gemini-3-pro-image')
     const html = '<img src=x onerror=alert(1)> <b>bold</b>'
     await say(page, 'Message', html)
-    await page.getByRole('button', { name: /^Send for at most \$/ }).click()
+    await page.getByRole('button', { name: 'Send for free' }).click()
     const spoken = column(page, 'Answer 1 of gpt-5-mini')
     await spoken.getByText('tokens in').waitFor()
     await column(page, 'Answer 1 of gemini-3-pro-image').getByRole('img').waitFor()
@@ -103,7 +105,7 @@ describe('the playground', () => {
     await page.getByRole('button', { name: 'Remove gemini-3-pro-image' }).click()
     await Promise.all([
       page.getByRole('button', { name: 'Stop' }).click(),
-      page.getByRole('button', { name: /^Send for about \$[\d.]+, at most \$/ }).click(),
+      page.getByRole('button', { name: 'Send for free' }).click(),
     ])
     await page.getByText('Stopped.').waitFor()
     await expectGoodLooks(page)

@@ -14,6 +14,12 @@ export function shortUsd(usd: string): string {
   return exactUsd(`${rounded / nanoPerUsd}.${String(rounded % nanoPerUsd).padStart(9, '0')}`)
 }
 
+/** Formats an estimate in dollars with two significant digits, and no fraction of a cent from one cent on. */
+export function roughUsd(usd: number): string {
+  const rounded = Number(usd.toPrecision(2))
+  return rounded < 10 ? shortUsd(rounded.toFixed(9)) : `$${grouped.format(rounded)}`
+}
+
 /** Formats an amount with all of its decimals, and at least two. */
 export function exactUsd(usd: string): string {
   const [whole = '0', decimals = ''] = usd.split('.')

@@ -9,7 +9,7 @@ import { chatLacks, chatRequest, type ChatChoice, type Turn } from './chat-reque
 import { startAnswer } from './chat-stream.ts'
 import { Code, withoutBytes } from './code.tsx'
 import { Inputs, useInputs } from './inputs.tsx'
-import { can, makesPictures, type Model } from './models.ts'
+import { can, type Model } from './models.ts'
 import { Pick } from './options.tsx'
 import { chosenOf, Pickers } from './pickers.tsx'
 import { PriceList, sumText, usePrices } from './price.tsx'
@@ -38,7 +38,8 @@ export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode })
     }),
     mode,
   )
-  const price = sumText(prices, !chosen.some(makesPictures))
+  const priced = chosen.map((model, index) => ({ model, request: requests[index]! }))
+  const price = sumText(prices, priced)
   const send = () => {
     if (text.trim() === '' || isRunning) return
     say({
@@ -68,7 +69,7 @@ export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode })
         <Message value={text} onInput={setText} onSend={send} />
         {sees && <Inputs {...inputs} label="Pictures to show" most={picturesMax} />}
         <ChatOptions models={chosen} choice={choice} choose={setChoice} />
-        <PriceList models={chosen} prices={prices} />
+        <PriceList asked={priced} prices={prices} />
         <div class="row">
           <button disabled={isRunning || text.trim() === ''}>
             {price === undefined ? 'Send' : `Send for ${price}`}

@@ -65,7 +65,7 @@ export function Pictures({ models, mode, handed }: Props) {
         )}
         {isShort && <p class="hint">This model only edits pictures. Add a picture to edit.</p>}
         <Options choice={choice} options={options} isEdit={isEdit} choose={choose} />
-        <PriceList models={chosen} prices={wanted.prices} />
+        <PriceList asked={wanted.priced} prices={wanted.prices} />
         <div class="row">
           {/* It stays enabled while calls run: a disabled button would lose the focus. */}
           <button
@@ -75,7 +75,7 @@ export function Pictures({ models, mode, handed }: Props) {
             {buttonText({
               isEdit,
               count: choice.n * chosen.length,
-              price: sumText(wanted.prices),
+              price: sumText(wanted.prices, wanted.priced),
             })}
           </button>
           {isRunning && (
@@ -141,6 +141,7 @@ function useWanted({ models, mode, handed }: Props) {
     },
     requests: chosen.map((model) => imageRequest(model, choice, urls)),
     prices,
+    priced: chosen.map((model, index) => ({ model, request: asked[index]! })),
     lacksOf: (model: Model) => imageLacks(model, given, inputs.count),
   }
 }

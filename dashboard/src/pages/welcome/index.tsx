@@ -2,7 +2,14 @@ import type { ComponentChildren } from 'preact'
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
-import { accountQuery, isOperator, mayAdminister, membership } from '../../data/session.ts'
+import {
+  accountQuery,
+  isOperator,
+  mayAdminister,
+  membership,
+  sessionLoaded,
+  signedIn,
+} from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Money } from '../../elements/money.tsx'
@@ -10,17 +17,20 @@ import './welcome.css'
 
 /** How often the page checks for the first call. */
 const lookedEveryMs = 4000
+/** Name of the first account until somebody names it; no team's name. */
+const unnamedAccount = 'default'
 
-/** First steps of a new member: a key, a call and its cost. */
+/** First steps of a new member: a key, a call and its cost. The calls and keys of other people do not count. */
 export function Page() {
   const steps = useLoad(`first steps ${mayAdminister.value} ${isOperator.value}`, askForSteps, {
     everyMs: lookedEveryMs,
   })
-  const { hasKey = false, hasProvider, call } = steps.data ?? {}
+  const { hasKey = false, hasProvider, call, failed } = steps.data ?? {}
+  const account = membership.value?.account_name ?? unnamedAccount
   return (
     <>
       <div class="head">
-        <h1>Welcome to {membership.value?.account_name ?? 'the gateway'}</h1>
+        <h1>Welcome to {account === unnamedAccount ? 'the gateway' : account}</h1>
         <a href={addressOf('/overview')}>Skip to the overview</a>
       </div>
       <p class="quiet">A few steps show how the gateway works.</p>
@@ -39,6 +49,12 @@ export function Page() {
             </a>
             . Your call then appears on this page.
           </p>
+          {failed !== undefined && (
+            <p role="status">
+              Your last call, to <code>{failed.model}</code>, failed.{' '}
+              <a href={addressOf(`/requests/${failed.id}`)}>See why</a>
+            </p>
+          )}
         </Step>
         <Step title="See the cost" isDone={call !== undefined} isNext={call !== undefined}>
           {call === undefined ? (
@@ -48,7 +64,7 @@ export function Page() {
           ) : (
             <>
               <p>
-                Your last call went to <code>{call.model}</code> and{' '}
+                Your last successful call went to <code>{call.model}</code> and{' '}
                 {call.cost.is_charged ? 'cost' : 'would have cost'}{' '}
                 <Money usd={call.cost.amount?.usd} places={0} />
                 {!call.cost.is_charged && '. Test keys are not charged'}.
@@ -135,31 +151,44 @@ function Step({ title, isDone, isNext, children }: StepProps) {
   )
 }
 
+type Call = Schemas['RequestRecord']
+
 type Steps = {
   hasKey: boolean
   /** Undefined for people who may not configure providers. */
   hasProvider: boolean | undefined
-  call: Schemas['RequestRecord'] | undefined
+  /** The person's last successful call; without one, the last failed one. */
+  call?: Call | undefined
+  failed?: Call | undefined
 }
 
 async function askForSteps(signal: AbortSignal): Promise<Steps> {
+  await sessionLoaded
+  const personId = signedIn.value?.person.id
   const query = { ...accountQuery(), limit: 1 }
-  const requests = (mode: Schemas['Mode']) =>
-    bodyOf(GET('/api/requests', { params: { query: { ...query, mode } }, signal }))
+  const lastCall = async (outcome?: 'ok') => {
+    const [live, test] = await Promise.all(
+      (['live', 'test'] as const).map((mode) => {
+        const asked = { ...query, mode, member: personId, outcome }
+        return bodyOf(GET('/api/requests', { params: { query: asked }, signal }))
+      }),
+    )
+    return live?.data[0] ?? test?.data[0]
+  }
+  const calls = async () => {
+    const call = await lastCall('ok')
+    return call === undefined ? { failed: await lastCall() } : { call }
+  }
   const keys = async () => {
     if (!mayAdminister.value) return false
-    return (await bodyOf(GET('/api/keys', { params: { query }, signal }))).data.length > 0
+    const asked = { ...query, created_by: personId }
+    return (await bodyOf(GET('/api/keys', { params: { query: asked }, signal }))).data.length > 0
   }
   const providers = async () => {
     if (!isOperator.value) return undefined
     const { data } = await bodyOf(GET('/api/providers', { signal }))
     return data.some(({ is_configured: isConfigured }) => isConfigured)
   }
-  const [hasKey, hasProvider, live, test] = await Promise.all([
-    keys(),
-    providers(),
-    requests('live'),
-    requests('test'),
-  ])
-  return { hasKey, hasProvider, call: live.data[0] ?? test.data[0] }
+  const [hasKey, hasProvider, last] = await Promise.all([keys(), providers(), calls()])
+  return { hasKey, hasProvider, ...last }
 }
