@@ -2367,6 +2367,7 @@ export const bodyMembers = {
     "action",
     "state",
     "consumer",
+    "consumers",
     "params"
   ],
   "quotePrice": [

@@ -400,8 +400,8 @@ export interface paths {
         /**
          * Set up a provider state
          * @description Sets up what a test of a contract needs before a call, in the form in which Pact asks for a provider state, or tears it
-         *     down. Each set-up returns a new test key of the account, which expires after ten minutes; the calls of the test are made
-         *     with it. An account can have 50 such keys at a time. Only test keys can set up states, and no vendor is called.
+         *     down. Each set-up returns a new test key of the account, which expires after ten minutes and may do no more than the
+         *     calling key; the calls of the test are made with it. An account can have 50 such keys at a time. Only test keys can set up states, and no vendor is called.
          */
         post: operations["setSandboxState"];
         delete?: never;
@@ -3223,7 +3223,9 @@ export interface components {
             state: components["schemas"]["SandboxStateName"];
             /** @description The name of the program that calls, which Pact may send; it changes nothing. */
             consumer?: string;
-            /** @description Parameters of the state. */
+            /** @description The names of several such programs; they change nothing. */
+            consumers?: string[];
+            /** @description Parameters of the state. Those that it does not have are ignored. */
             params?: {
                 /** @description The model of a stored response or of an image job. */
                 model?: string;

@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
 import { spentBudget, type ProviderStates } from '../core/provider-states.ts'
@@ -8,7 +8,8 @@ import { allowanceColumns } from './allowance.ts'
 import { createKey, digestOf, hintOf } from './api-key.ts'
 import type { ChangeParts } from './audit.ts'
 import { newId } from './id.ts'
-import { callerOfKey } from './identify.ts'
+import { callerOfKey, endOfKey, overloadedWhenStoreFails } from './identify.ts'
+import { inherited } from './key-bounds.ts'
 import { plainKey } from './key-settings.ts'
 import { countOf } from './list-page.ts'
 
@@ -25,10 +26,14 @@ const keptMs = 3_600_000
 const differences: Partial<Record<StateName, (now: number) => Partial<ApiKeysTable>>> = {
   'an expired key': (now) => ({ expires_at: now - 1 }),
   'a revoked key': (now) => ({ revoked_at: now }),
-  'a key with a full rate limit': () => allowanceColumns({ limits: { requests_per_minute: 0 } }),
+  'a key with a full rate limit': () => ({
+    ...allowanceColumns({ limits: { requests_per_minute: 0 } }),
+    counts_with: null,
+  }),
   'a key that may not use the model': () => ({ allowed_models: '[]' }),
   'a key with a spent budget': () => ({
     ...allowanceColumns({ budget: { usd: '0', period: 'total' } }),
+    counts_with: null,
     played: spentBudget,
   }),
   'a vendor that answers 429 twice': () => ({ played: 'sandbox:rate-limit', played_calls: 2 }),
@@ -42,10 +47,10 @@ type Options = Pick<ChangeParts, 'announce' | 'clock'> & { store: Store }
 export function createProviderStates({ store, announce, clock }: Options): ProviderStates {
   const { db } = store
   return {
-    setUp: async ({ accountId }, state) => {
+    setUp: async ({ accountId, keyId, scopes }, state) => {
       const now = clock()
       const key = createKey('test')
-      const row: ApiKeysTable = {
+      const rowOf = (own: ApiKeysTable): ApiKeysTable => ({
         id: newId('key'),
         account_id: accountId,
         name: `state: ${state}`,
@@ -53,32 +58,38 @@ export function createProviderStates({ store, announce, clock }: Options): Provi
         kind: 'key',
         ...plainKey,
         created_at: now,
-        expires_at: now + ttlMs,
         played: '',
+        ...inherited({ scopes, own }),
+        expires_at: Math.min(own.expires_at ?? Infinity, now + ttlMs),
         ...differences[state]?.(now),
         digest: digestOf(key),
         hint: hintOf(key),
-      }
-      await db.transaction().execute((transaction) => insert(transaction, row))
+      })
+      const row = await db.transaction().execute(async (transaction) => {
+        const found = transaction.selectFrom('api_keys').selectAll().where('id', '=', keyId)
+        const own = await found.executeTakeFirst()
+        const ended = endOfKey(own, now)
+        if (own === undefined || ended !== undefined) throw ended
+        const made = rowOf(own)
+        await insert(transaction, made)
+        return made
+      })
       const isActive = row.revoked_at === null && row.expires_at! > now
       const caller = isActive ? await callerOfKey(store, row.id) : undefined
       return { id: row.id, key, expiresAt: row.expires_at!, caller }
     },
     tearDown: async ({ accountId }, { id = '', key }) => {
-      const ended = await db
-        .deleteFrom('api_keys')
-        .where('account_id', '=', accountId)
-        .where('played', 'is not', null)
+      const ended = await stateKeysOf(db, accountId)
         .where((one) =>
           one.or([one('id', '=', id), one('digest', '=', key === undefined ? '' : digestOf(key))]),
         )
-        .returning('id')
         .execute()
+      await remove(db, ended)
       if (ended.length > 0) announce({ kind: 'keys_changed', keyIds: ended.map((one) => one.id) })
     },
     playedFor: async ({ keyId, played = '' }) => {
       const counted = db.selectFrom('api_keys').select('played_calls').where('id', '=', keyId)
-      const row = await counted.executeTakeFirst()
+      const row = await counted.executeTakeFirst().catch(overloadedWhenStoreFails('key'))
       if (row === undefined || row.played_calls === null) return played
       const { numUpdatedRows: taken } = await db
         .updateTable('api_keys')
@@ -86,6 +97,7 @@ export function createProviderStates({ store, announce, clock }: Options): Provi
         .where('id', '=', keyId)
         .where('played_calls', '>', 0)
         .executeTakeFirstOrThrow()
+        .catch(overloadedWhenStoreFails('key'))
       return taken > 0n ? played : ''
     },
   }
@@ -100,19 +112,27 @@ async function insert(transaction: Transaction<Tables>, row: ApiKeysTable): Prom
     .set({ name: (one) => one.ref('name') })
     .where('id', '=', accountId)
     .execute()
-  await transaction
-    .deleteFrom('api_keys')
-    .where('account_id', '=', accountId)
-    .where('played', 'is not', null)
-    .where('created_at', '<', now - ttlMs - keptMs)
-    .execute()
-  const current = transaction
-    .selectFrom('api_keys')
-    .where('account_id', '=', accountId)
-    .where('played', 'is not', null)
-    .where('created_at', '>', now - ttlMs)
+  const keys = stateKeysOf(transaction, accountId)
+  await remove(transaction, await keys.where('created_at', '<', now - ttlMs - keptMs).execute())
+  const current = keys.where('created_at', '>', now - ttlMs)
   if ((await countOf(current)) >= keysPerAccountMax) throw tooMany()
   await transaction.insertInto('api_keys').values(row).execute()
+}
+
+function stateKeysOf(db: Kysely<Tables>, accountId: string) {
+  return db
+    .selectFrom('api_keys')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('played', 'is not', null)
+}
+
+/** Deletes keys and the windows of their budgets. */
+async function remove(db: Kysely<Tables>, rows: readonly { id: string }[]): Promise<void> {
+  const ids = rows.map(({ id }) => id)
+  if (ids.length === 0) return
+  await db.deleteFrom('budget_windows').where('owner_id', 'in', ids).execute()
+  await db.deleteFrom('api_keys').where('id', 'in', ids).execute()
 }
 
 function tooMany(): GatewayError {

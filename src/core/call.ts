@@ -50,8 +50,6 @@ type CallStart = {
   timeoutMs: number
   admission: Admission
   cassette: Cassette | undefined
-  /** What the sandbox plays. */
-  played: string | undefined
 }
 
 /** One call: its deadline, its tries and its row in the ledger. */
@@ -70,6 +68,8 @@ export type Call = CallStart & {
   isStream: boolean
   /** The amount reserved in the caller's budgets (core/money/upper-cost.ts); undefined before that. */
   reservation: Reservation | undefined
+  /** What the sandbox plays; undefined before the reservation, and for other keys. */
+  played: string | undefined
   /** Resolves when `begin` of the context has ended; undefined before the first try. */
   begun: Promise<void> | undefined
   /** Resolves when the row is durable; undefined before the end. */
@@ -92,6 +92,7 @@ export function openCall(parts: CallParts, start: CallStart): Call {
     triesBegun: 0,
     isStream: false,
     reservation: undefined,
+    played: undefined,
     begun: undefined,
     recorded: undefined,
   }

@@ -125,13 +125,12 @@ async function pass<Outcome, Answer>(
   parts.assertWritable()
   const { caller } = context
   const cassette = caller.cassette === undefined ? undefined : await parts.openCassette(caller)
-  const played = caller.played === undefined ? undefined : await parts.playedFor(caller)
   const admitting = parts.admit(caller, work.demand, work.timeoutMs)
   // `await` on a plain value would still cost a microtask, so only promises are awaited.
   const admission = admitting instanceof Promise ? await admitting : admitting
   const { modality, models, timeoutMs } = work
   const start = { context, modality, model: models[0].name, timeoutMs }
-  const call = openCall(parts, { ...start, admission, cassette, played })
+  const call = openCall(parts, { ...start, admission, cassette })
   let making: Making<CachedAnswer> | undefined
   let progress: Progress = {}
   try {
@@ -161,6 +160,7 @@ async function pass<Outcome, Answer>(
     if (context.isRepeat) assertRepeatable(context, work)
     const reserving = reserveFor(parts, context, { work, choice, at: call.startedAt })
     if (reserving !== undefined) call.reservation = await reserving
+    if (caller.played !== undefined) call.played = await parts.playedFor(caller)
     // The call continues after a disconnect, since the provider charges for the whole answer anyway.
     if (work.isShared || context.vendorKey !== undefined) {
       const [, { ownerId }] = caller.allowances

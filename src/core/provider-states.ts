@@ -30,6 +30,9 @@ export type ProviderStates = {
     caller: Caller,
     named: { id?: string | undefined; key?: string | undefined },
   ): Promise<void>
-  /** What the sandbox plays for the next call of a key; a state of so many calls ends with them. */
+  /**
+   * What the sandbox plays for the next call of a key. A state of so many calls ends with them; a call that is refused
+   * before the vendor is none of them.
+   */
   playedFor(caller: Caller): Promise<string>
 }

@@ -30,12 +30,23 @@ export function setSandboxState(parts: Parts, makers: Makers): Operation<'setSan
       const text = 'Provider states are those of the sandbox. Send a test key (mag_test_…).'
       throw new GatewayError('insufficient_scope', text, { param: 'authorization' })
     }
+    if (caller.played !== undefined) {
+      const text =
+        'This key is that of a provider state. Set up states with a test key that is not.'
+      throw new GatewayError('insufficient_scope', text, { param: 'authorization' })
+    }
     if (action === 'teardown') {
       await parts.providerStates.tearDown(caller, { id: params.id, key: params.api_key })
       return { status: 200, json: { object: 'sandbox_state', state } satisfies State }
     }
     const made = await parts.providerStates.setUp(caller, state)
-    const more = await results[state]?.({ call, made, parts, makers })
+    const { providerStates } = parts
+    const more = await results[state]?.({ call, made, parts, makers })?.catch(
+      async (error: unknown) => {
+        await providerStates.tearDown(caller, { id: made.id })
+        throw error
+      },
+    )
     const json: State = {
       object: 'sandbox_state',
       state,
@@ -52,8 +63,8 @@ type Made = { call: Call; made: StateKey; parts: Parts; makers: Makers }
 type Result = Partial<State>
 
 /** What a state has besides its key. */
-const results: Partial<Record<StateName, (made: Made) => Promise<Result> | Result>> = {
-  'a deactivated model': ({ parts }) => ({ model: deactivatedIn(parts.catalog) }),
+const results: Partial<Record<StateName, (made: Made) => Promise<Result>>> = {
+  'a deactivated model': async ({ parts }) => ({ model: deactivatedIn(parts.catalog) }),
   'a stored response': async ({ call, made, parts, makers }) => {
     const model = call.body.params?.model ?? languageModelIn(parts.catalog)
     const body = { model, input: 'Say hello.' }
@@ -66,9 +77,16 @@ const results: Partial<Record<StateName, (made: Made) => Promise<Result> | Resul
     const body = { prompt: 'A lighthouse in a storm', ...(model === undefined ? {} : { model }) }
     assertValid(bodyChecks.createImage, body)
     const options = { prefer: 'respond-async, wait=60' }
-    await makers.createImage({ ...call, caller: made.caller!, body, options })
+    const answer = await makers.createImage({ ...call, caller: made.caller!, body, options })
+    if (answer.status !== 200 || answer.headers?.['location'] === undefined) throw noJob()
     return { job_id: jobIdOf(call.requestId) }
   },
+}
+
+function noJob(): GatewayError {
+  const text =
+    'The image job did not complete within a minute, or its pictures cannot be stored now.'
+  return new GatewayError('overloaded', `${text} Try again in a moment.`, { retryAfterSeconds: 5 })
 }
 
 function languageModelIn(catalog: Parts['catalog']): string {

@@ -153,6 +153,61 @@ describe('provider states', () => {
     expect(unknown).to.nested.include({ status: 400, 'body.error.param': 'state' })
   })
 
+  it('may do no more than the calling key', async () => {
+    const row = { requests_per_minute: 2 }
+    const expiresAt = now + 60_000
+    const narrow = await gateway.createKey('test', { models: [model], expiresAt, row })
+    const { body: made } = await ask({ state: 'a valid key' }, narrow)
+    expect(Date.parse(made.expires_at)).to.equal(expiresAt)
+    const other = clientOf(made).chat.completions.create({ model: 'gpt-5-mini', messages: hello })
+    expect(await refusalOf(other)).to.deep.equal({ status: 403, code: 'model_not_allowed' })
+    const { body: second } = await ask({ state: 'a valid key' }, narrow)
+    const statuses: (number | undefined)[] = []
+    for (const one of [made, second, made, second])
+      statuses.push((await refusalOf(chat(one)))?.status)
+    expect(statuses.at(-1)).to.equal(429)
+  })
+
+  it('set up no further states, which would outlive the calling key', async () => {
+    const made = await setUp('a valid key')
+    const refused = await ask({ state: 'a valid key' }, made.api_key)
+    expect(refused).to.nested.include({ status: 403, 'body.error.code': 'insufficient_scope' })
+    expect(refused.body.error.message).to.include('a test key that is not')
+  })
+
+  it('take the parameters and the consumers that a contract has', async () => {
+    const contract = { consumer: 'shop', consumers: ['shop'], params: { userId: 3, more: [{}] } }
+    expect(await ask({ state: 'a valid key', ...contract })).to.include({ status: 200 })
+    const wrong = await ask({ state: 'a valid key', params: { model: 3 } })
+    expect(wrong).to.nested.include({ status: 400, 'body.error.param': 'params.model' })
+  })
+
+  it('refuse twice only calls that reach the vendor', async () => {
+    const made = await setUp('a vendor that answers 429 twice')
+    const unknown = clientOf(made).chat.completions.create({ model: 'no-such', messages: hello })
+    expect(await refusalOf(unknown)).to.include({ status: 404 })
+    for (const status of [429, 429, undefined])
+      expect((await refusalOf(chat(made)))?.status).to.equal(status)
+  })
+
+  it('leave nothing in the store after their teardown, or when they cannot be set up', async () => {
+    const own = await gateway.inNewAccount()
+    const { body: spent } = await ask({ state: 'a key with a spent budget' }, own.testKey)
+    expect(await refusalOf(chat(spent))).to.include({ status: 402 })
+    const end = { action: 'teardown', state: 'a valid key', params: { id: spent.id } }
+    await ask(end, own.testKey)
+    const params = { model: 'gpt-5.4-mini' }
+    const failed = await ask({ state: 'a completed image job', params }, own.testKey)
+    expect(failed).to.nested.include({ status: 400, 'body.error.param': 'model' })
+    const { account_id: accountId } = (await (
+      await own.fetch('/api/key', { key: own.testKey })
+    ).json()) as { account_id: string }
+    const keys = gateway.db.selectFrom('api_keys').select('id').where('account_id', '=', accountId)
+    expect(await keys.where('played', 'is not', null).execute()).to.deep.equal([])
+    const windows = gateway.db.selectFrom('budget_windows').select('owner_id')
+    expect(await windows.where('owner_id', '=', spent.id).execute()).to.deep.equal([])
+  })
+
   it('are as many at a time as an account may have, and not in the list of its keys', async () => {
     const results = await Promise.all(
       Array.from({ length: 60 }, () => ask({ state: 'a valid key' })),

@@ -411,8 +411,8 @@ export const listResponseInputItems: Operation<ListResponseInputItemsData, ListR
  * Set up a provider state
  *
  * Sets up what a test of a contract needs before a call, in the form in which Pact asks for a provider state, or tears it
- * down. Each set-up returns a new test key of the account, which expires after ten minutes; the calls of the test are made
- * with it. An account can have 50 such keys at a time. Only test keys can set up states, and no vendor is called.
+ * down. Each set-up returns a new test key of the account, which expires after ten minutes and may do no more than the
+ * calling key; the calls of the test are made with it. An account can have 50 such keys at a time. Only test keys can set up states, and no vendor is called.
  */
 export const setSandboxState: Operation<SetSandboxStateData, SetSandboxStateResponses> = operation('POST', '/v1/sandbox/states')
 

@@ -1607,7 +1607,11 @@ export type SandboxStateRequest = {
      */
     consumer?: string;
     /**
-     * Parameters of the state.
+     * The names of several such programs; they change nothing.
+     */
+    consumers?: Array<string>;
+    /**
+     * Parameters of the state. Those that it does not have are ignored.
      */
     params?: {
         /**
