@@ -86,6 +86,7 @@ function differences(side: Side, place: string, from: Fact, to: Fact): Change[] 
  * without a difference is no change.
  */
 function followMoved(before: ReadonlyMap<string, Fact>, after: Map<string, Fact>): void {
+  const moves = new Map<string, string>()
   for (const [key, from] of before) {
     const to = after.get(key)
     const [gone, come] = [without(from.types, to?.types), without(to?.types, from.types)]
@@ -94,8 +95,10 @@ function followMoved(before: ReadonlyMap<string, Fact>, after: Map<string, Fact>
     const placeOf = (type: string) => (type === 'object' ? key : `${side} ${type}`)
     const [old, now] = [placeOf(gone[0]!), placeOf(come[0]!)]
     const target = after.get(now)
+    if (moves.get(old) === now) to.types = from.types!
     // A component that is still there did not move.
     if (!before.has(old) || target === undefined || (old !== key && after.has(old))) continue
+    moves.set(old, now)
     // Their new places are not looked at again: an object may contain itself.
     const inside = [...after].filter(
       ([name]) => name.startsWith(now) && /^[.[|]/.test(name.slice(now.length)),

@@ -50,6 +50,12 @@ describe('changes of the contract', () => {
       [named, renamed],
     ] as const)
       expect(contractChanges(older, newer)).to.deep.equal([])
+    const used = (name: string) => {
+      const reference = { $ref: `#/components/schemas/${name}` }
+      const whole = contract({ answer: { properties: { a: reference, b: reference } } })
+      return { ...whole, components: { schemas: { ...whole.components.schemas, [name]: object } } }
+    }
+    expect(contractChanges(used('M'), used('N'))).to.deep.equal([])
     const less = { ...object, properties: {} }
     const lines = (older: object, newer: object) =>
       contractChanges(older as typeof inline, newer as typeof inline)
