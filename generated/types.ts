@@ -1810,7 +1810,7 @@ export interface paths {
          * @description Calls of the account that reached a provider or were answered from the cache, sorted by the
          *     time at which they began. One page reads a limited number of calls, so that with a rare
          *     filter it may hold fewer than `limit`, or none; `has_more` says whether more calls can be
-         *     read.
+         *     read, `searched_until` how far the search came, and `next_cursor` continues there.
          */
         get: operations["listRequests"];
         put?: never;
@@ -4409,6 +4409,13 @@ export interface components {
             has_more: boolean;
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
+            /**
+             * Format: date-time
+             * @description When the last call that was searched for this page began: later calls that match, or
+             *     earlier ones with `order=asc`, are in `data` or on a page before. Null on the last page.
+             * @example 2026-11-19T08:30:00.000Z
+             */
+            searched_until: string | null;
         };
         /**
          * @description A request parameter that the model takes: of the images API for an image model, of the
@@ -20367,6 +20374,7 @@ export interface operations {
                      *       "object": "list",
                      *       "has_more": false,
                      *       "next_cursor": null,
+                     *       "searched_until": null,
                      *       "data": [
                      *         {
                      *           "id": "req_01a202c5d236fab9fecc777406b8e6c8",

@@ -107,6 +107,24 @@ forEachStore('the calls of an account', () => {
       expect(page.next_cursor).to.be.a('string')
     })
 
+    it('say how far they were searched, and the next page continues there', async () => {
+      for (const order of ['desc', 'asc'] as const) {
+        const inOrder = order === 'asc' ? rows : rows.toReversed()
+        const query = { key_id: 'key_none', order }
+        const times: (string | null)[] = []
+        for (let cursor: string | null | undefined; cursor !== null;) {
+          const page = await list({ ...query, ...(cursor === undefined ? {} : { cursor }) })
+          times.push(page.searched_until)
+          cursor = page.next_cursor
+        }
+        const searched = inOrder.filter((_row, index) => index % 10_000 === 9999)
+        const expected = searched.map((row) => new Date(row.at).toISOString())
+        expect(times).to.deep.equal([...expected, null])
+      }
+      const { data, searched_until: until } = await list({ limit: 3 })
+      expect(until).to.equal(data.at(-1)!.at)
+    })
+
     const wrong: [string, string][] = [
       ['from=yesterday', 'from'],
       ['to=2026-02-30', 'to'],

@@ -52,7 +52,11 @@ export function createRequests({ reader }: { reader: Reader }) {
     list: async (filter: RequestFilter, page: PageRequest) => {
       const span = spanOf(filter, page)
       const end = reader.begin(filter.accountId)
-      return pageIn(db, { span, filters: filtersOf(db, filter), limit: page.limit }).finally(end)
+      const request = { span, filters: filtersOf(db, filter), limit: page.limit }
+      const found = await pageIn(db, request).finally(end)
+      const { next_cursor: next } = found
+      const until = next === null ? null : new Date(positionIn(next).at).toISOString()
+      return { ...found, searched_until: until }
     },
     /** One call of an account; throws `not_found` for any other id. */
     find: async (accountId: string, id: string) => {

@@ -15,6 +15,7 @@ import { Filters, filtersInPlace, isFiltered } from './filters.tsx'
 import { Outcome } from './outcome.tsx'
 
 type Call = Schemas['RequestRecord']
+type Page = Schemas['RequestRecordList']
 
 const pageRows = 50
 /** Number of rows kept on the page; older rows are removed. */
@@ -43,11 +44,11 @@ function Rows() {
   const polling = isLive ? { everyMs: pollMs } : {}
   const newest = useLoad('requests', (signal) => ask(undefined, signal), polling)
   const [older, setOlder] = useState<readonly Call[]>([])
-  const [cursor, setCursor] = useState<string | null>()
+  const [last, setLast] = useState<Page>()
   const first = newest.data
-  const next = cursor === undefined ? first?.next_cursor : cursor
+  const { next_cursor: next, searched_until: until = null } = last ?? first ?? {}
   useEffect(() => {
-    if (first === undefined || cursor === undefined) return
+    if (first === undefined || last === undefined) return
     const olderIds = new Set(older.map(({ id }) => id))
     if (first.data.some(({ id }) => olderIds.has(id))) {
       // Rows that dropped out of the newest page are kept among the older rows.
@@ -56,12 +57,12 @@ function Rows() {
     }
     // More rows arrived than a page holds, so rows in between are missing: start the list again.
     setOlder([])
-    setCursor(undefined)
+    setLast(undefined)
   }, [first])
   const loading = useAct(async () => {
     const page = await ask(next ?? undefined)
     setOlder((rows) => merged(merged(first?.data ?? [], rows), page.data).slice(0, rowsMax))
-    setCursor(page.next_cursor)
+    setLast(page)
   })
   const rows = merged(first?.data ?? [], older)
   const isFull = rows.length >= rowsMax
@@ -81,8 +82,13 @@ function Rows() {
         </span>
       </div>
       <WhenLoaded loaded={newest} what="Loading the requests">
-        {() => <Calls calls={rows} mayGoOn={Boolean(next)} />}
+        {() => <Calls calls={rows} mayGoOn={until !== null} />}
       </WhenLoaded>
+      {until !== null && isFiltered() && (
+        <p class="hint">
+          Searched back to <Time at={until} isWhole />.
+        </p>
+      )}
       <More more={next && !isFull ? loading : undefined}>Show older requests</More>
       {isFull && (
         <p class="hint">The page is full. Set the filter “Until” to see older requests.</p>
@@ -177,7 +183,7 @@ function NoneFound({ mayGoOn }: { mayGoOn: boolean }) {
       <h2>No request matches these filters</h2>
       <p>
         {mayGoOn
-          ? 'None of the newest 10,000 requests matches. Show older requests, or remove a filter.'
+          ? 'None of the requests that were searched matches. Show older requests, or remove a filter.'
           : 'Remove a filter, or choose a longer range.'}
       </p>
     </div>

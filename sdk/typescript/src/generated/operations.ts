@@ -951,7 +951,7 @@ export const exportRequests: Operation<ExportRequestsData, ExportRequestsRespons
  * Calls of the account that reached a provider or were answered from the cache, sorted by the
  * time at which they began. One page reads a limited number of calls, so that with a rare
  * filter it may hold fewer than `limit`, or none; `has_more` says whether more calls can be
- * read.
+ * read, `searched_until` how far the search came, and `next_cursor` continues there.
  */
 export const listRequests: Operation<ListRequestsData, ListRequestsResponses> = operation('GET', '/api/requests')
 

@@ -3453,6 +3453,12 @@ export type RequestRecordList = {
      * The `cursor` of the next page; null on the last page.
      */
     next_cursor: string | null;
+    /**
+     * When the last call that was searched for this page began: later calls that match, or
+     * earlier ones with `order=asc`, are in `data` or on a page before. Null on the last page.
+     *
+     */
+    searched_until: string | null;
 };
 
 /**
