@@ -2194,6 +2194,73 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
+        /** @description The parameters of an authorization request (RFC 6749, RFC 7636, OpenID Connect). Others are ignored. */
+        AuthorizationRequest: {
+            /**
+             * @description What the client gets; always a code.
+             * @enum {string}
+             */
+            response_type: "code";
+            /** @description The id of the client. */
+            client_id: string;
+            /** @description Where the browser returns with the code; one of the registered addresses. */
+            redirect_uri?: string;
+            /** @description The requested scopes, separated by spaces. */
+            scope?: string;
+            /** @description A text of the client that returns with the code. */
+            state?: string;
+            /** @description The SHA-256 of the code verifier, as base64url (RFC 7636). */
+            code_challenge?: string;
+            /**
+             * @description How the challenge was made.
+             * @enum {string}
+             */
+            code_challenge_method?: "S256";
+            /** @description A text of the client that returns in the id token. */
+            nonce?: string;
+            /** @description Whether the person is asked, as in OpenID Connect; `none` ends with an error if they must be. */
+            prompt?: string;
+            /** @description The address of the tool server or of the API that the token is for (RFC 8707). */
+            resource?: string;
+        };
+        /**
+         * @description The form of a token request (RFC 6749). A client with a secret sends it with its id, here or by HTTP Basic
+         *     authentication.
+         */
+        TokenRequest: {
+            /**
+             * @description What the client has.
+             * @enum {string}
+             */
+            grant_type: "authorization_code" | "refresh_token" | "client_credentials";
+            /** @description The code, for the grant `authorization_code`. */
+            code?: string;
+            /** @description The address of the authorization request. */
+            redirect_uri?: string;
+            /** @description The text whose challenge the authorization request had. */
+            code_verifier?: string;
+            /** @description The token, for the grant `refresh_token`. */
+            refresh_token?: string;
+            /** @description The requested scopes, separated by spaces. */
+            scope?: string;
+            /** @description The address that the token is for (RFC 8707). */
+            resource?: string;
+            /** @description The id of the client. */
+            client_id?: string;
+            /** @description The secret of the client, if it has one. */
+            client_secret?: string;
+        };
+        /** @description The form of a request about a token (RFC 7009, RFC 7662). */
+        TokenForm: {
+            /** @description The access or refresh token. */
+            token: string;
+            /** @description What the token probably is. */
+            token_type_hint?: string;
+            /** @description The id of the client. */
+            client_id?: string;
+            /** @description The secret of the client, if it has one. */
+            client_secret?: string;
+        };
         /** @description An error of the OAuth endpoints (RFC 6749 section 5.2). */
         OAuthError: {
             /** @description An error code of RFC 6749 or its extensions. */
@@ -15063,7 +15130,7 @@ export interface operations {
                  *       "code_challenge_method": "S256"
                  *     }
                  */
-                "application/x-www-form-urlencoded": Record<string, never>;
+                "application/x-www-form-urlencoded": components["schemas"]["AuthorizationRequest"];
             };
         };
         responses: {
@@ -15301,7 +15368,7 @@ export interface operations {
                  *       "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
                  *     }
                  */
-                "application/x-www-form-urlencoded": Record<string, never>;
+                "application/x-www-form-urlencoded": components["schemas"]["TokenRequest"];
             };
         };
         responses: {
@@ -15415,7 +15482,7 @@ export interface operations {
                  *       "token": "mag_refresh_9fQa2x"
                  *     }
                  */
-                "application/x-www-form-urlencoded": Record<string, never>;
+                "application/x-www-form-urlencoded": components["schemas"]["TokenForm"];
             };
         };
         responses: {
@@ -15455,7 +15522,7 @@ export interface operations {
                  *       "token": "mag_refresh_9fQa2x"
                  *     }
                  */
-                "application/x-www-form-urlencoded": Record<string, never>;
+                "application/x-www-form-urlencoded": components["schemas"]["TokenForm"];
             };
         };
         responses: {

@@ -3,6 +3,118 @@
 export type Webhooks = OnImageJobCompletedWebhookRequest | OnImageJobFailedWebhookRequest | OnResponseCompletedWebhookRequest | OnResponseFailedWebhookRequest | OnResponseIncompleteWebhookRequest | OnResponseCancelledWebhookRequest | OnWebhookTestWebhookRequest;
 
 /**
+ * The parameters of an authorization request (RFC 6749, RFC 7636, OpenID Connect). Others are ignored.
+ */
+export type AuthorizationRequest = {
+    /**
+     * What the client gets; always a code.
+     */
+    response_type: 'code';
+    /**
+     * The id of the client.
+     */
+    client_id: string;
+    /**
+     * Where the browser returns with the code; one of the registered addresses.
+     */
+    redirect_uri?: string;
+    /**
+     * The requested scopes, separated by spaces.
+     */
+    scope?: string;
+    /**
+     * A text of the client that returns with the code.
+     */
+    state?: string;
+    /**
+     * The SHA-256 of the code verifier, as base64url (RFC 7636).
+     */
+    code_challenge?: string;
+    /**
+     * How the challenge was made.
+     */
+    code_challenge_method?: 'S256';
+    /**
+     * A text of the client that returns in the id token.
+     */
+    nonce?: string;
+    /**
+     * Whether the person is asked, as in OpenID Connect; `none` ends with an error if they must be.
+     */
+    prompt?: string;
+    /**
+     * The address of the tool server or of the API that the token is for (RFC 8707).
+     */
+    resource?: string;
+};
+
+/**
+ * The form of a token request (RFC 6749). A client with a secret sends it with its id, here or by HTTP Basic
+ * authentication.
+ *
+ */
+export type TokenRequest = {
+    /**
+     * What the client has.
+     */
+    grant_type: 'authorization_code' | 'refresh_token' | 'client_credentials';
+    /**
+     * The code, for the grant `authorization_code`.
+     */
+    code?: string;
+    /**
+     * The address of the authorization request.
+     */
+    redirect_uri?: string;
+    /**
+     * The text whose challenge the authorization request had.
+     */
+    code_verifier?: string;
+    /**
+     * The token, for the grant `refresh_token`.
+     */
+    refresh_token?: string;
+    /**
+     * The requested scopes, separated by spaces.
+     */
+    scope?: string;
+    /**
+     * The address that the token is for (RFC 8707).
+     */
+    resource?: string;
+    /**
+     * The id of the client.
+     */
+    client_id?: string;
+    /**
+     * The secret of the client, if it has one.
+     */
+    client_secret?: string;
+};
+
+/**
+ * The form of a request about a token (RFC 7009, RFC 7662).
+ */
+export type TokenForm = {
+    /**
+     * The access or refresh token.
+     */
+    token: string;
+    /**
+     * What the token probably is.
+     */
+    token_type_hint?: string;
+    /**
+     * The id of the client.
+     */
+    client_id?: string;
+    /**
+     * The secret of the client, if it has one.
+     */
+    client_secret?: string;
+};
+
+/**
  * An error of the OAuth endpoints (RFC 6749 section 5.2).
  */
 export type OAuthError = {
