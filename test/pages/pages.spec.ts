@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
-import { contract } from '../support/contract.ts'
 import { expectError } from '../support/expect-error.ts'
 import { sendRaw } from '../support/raw-connection.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
@@ -45,13 +44,6 @@ describe('pages outside the contract', () => {
     await until('it is ready', async () => (await ready()).status === 200)
     await broken.stop()
     folder.remove()
-  })
-
-  it('serve the contract unchanged', async () => {
-    const response = await get('/openapi.json')
-    const document = (await response.json()) as typeof contract
-    expect(response.headers.get('content-type')).to.contain('application/json')
-    expect(document).to.deep.equal(contract)
   })
 
   it('redirect clients other than browsers from / to the API reference', async () => {
