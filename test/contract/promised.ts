@@ -7,6 +7,8 @@ import { accessOf, hasBody, prepare, type Prepared } from './prepared.ts'
 
 /** Operations and statuses that `expectPromised` has checked, such as `createImage 200`. */
 export const answered = new Set<string>()
+/** The bodies of the successful ones in JSON, by operation and status. */
+export const answeredBodies = new Map<string, unknown[]>()
 /** The errors of those answers as `formOf` gives them, by operation and status. */
 export const answeredErrors = new Map<string, Set<string>>()
 
@@ -70,6 +72,8 @@ export function expectPromised(row: OperationRow, answer: Answer, asked: number)
   expect(answerComplaints(row.operationId, answer)).to.deep.equal([])
   const where = `${row.operationId} ${status}`
   answered.add(where)
+  if (status < 300 && answer.headers.get('content-type')?.includes('json') === true)
+    answeredBodies.set(where, [...(answeredBodies.get(where) ?? []), JSON.parse(answer.text)])
   if (status >= 400)
     answeredErrors.set(where, (answeredErrors.get(where) ?? new Set()).add(formOf(answer.text)))
   // Skips errors of the tool server, which are JSON-RPC errors.
