@@ -64,7 +64,7 @@ function lackingIn(answer: unknown, example: unknown, where: string): string[] {
   // What an act changed has other members for each act.
   if (typeof example !== 'object' || where.endsWith('.after')) return []
   const members = Object(answer) as Record<string, unknown>
-  return Object.entries(example as object).flatMap(([name, value]) =>
+  return Object.entries(example).flatMap(([name, value]) =>
     name in members ? lackingIn(members[name], value, `${where}.${name}`) : [`${where}.${name}`],
   )
 }
