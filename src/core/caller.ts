@@ -148,4 +148,11 @@ export type FinishedExchange = CallContext['exchange'] & {
   error: unknown
   /** Whether the client disconnected before the end of the response. */
   left: boolean
+  /** Whether the answer was streamed. */
+  isStream: boolean
+}
+
+/** Whether a path is requested by monitoring every few seconds; such requests are not traced. */
+export function isCheck(path: string): boolean {
+  return path === '/health' || path === '/ready' || path === '/metrics'
 }

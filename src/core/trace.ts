@@ -59,8 +59,11 @@ export type TracedRow = {
 
 /** The data of a call's ledger row that the log line of its request shows. */
 export type LoggedRow = TracedRow & {
-  attempts: readonly { provider: string; outcome: string }[]
+  attempts: readonly LoggedAttempt[]
+  durationMs: number
 }
+
+type LoggedAttempt = { provider: string; outcome: string; startMs: number; durationMs: number }
 
 /** The trace of a call. Only data of these types leaves the gateway: no prompt, answer or key. */
 export type Trace = {

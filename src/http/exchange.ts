@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { MemoryBudget, MemoryHold } from '../bytes/memory-budget.ts'
-import type { CallContext, Caller, FinishedExchange } from '../core/caller.ts'
+import { isCheck, type CallContext, type Caller, type FinishedExchange } from '../core/caller.ts'
 import { callerLeft } from '../core/resilience/deadline.ts'
 import { Ending } from '../core/resilience/ending.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
@@ -93,8 +93,7 @@ export function createExchange(
     state.memory = options.memoryBudget.open()
     // Responses that `send` does not write also need the request id.
     if (state.operation === undefined) res.setHeader('x-request-id', state.requestId)
-    // Probes are not traced.
-    if (tracing !== undefined && !isProbe(req)) state.trace = tracing.request(req.headers)
+    if (tracing !== undefined && !isCheck(pathOf(req))) state.trace = tracing.request(req.headers)
     const running = begin(context, slots, options)
     try {
       const isPreflight = allowCrossOrigin(req, res)
@@ -178,7 +177,8 @@ function end(running: Running, { onExchange, monotonic }: ExchangeOptions, throw
   const status = left && !res.headersSent ? statusOfLeft : lateStatus
   const durationMs = monotonic() - startedAt
   const error = thrown instanceof ClientLeft ? undefined : thrown
-  const exchange = { requestId, method, path, status, durationMs, caller, error, left, row }
+  const outcome = { status, durationMs, error, left, isStream: state.stream !== undefined }
+  const exchange = { requestId, method, path, caller, row, ...outcome }
   if (state.trace?.ended !== undefined) {
     const errorCode = error === undefined ? undefined : toGatewayError(error).code
     state.trace.ended({ ...exchange, route: routeOf(context), errorCode })

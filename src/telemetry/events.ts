@@ -39,7 +39,7 @@ export function createEvents(log: Log, metrics: Metrics) {
     /** Bytes that were no valid request, or that arrived too late, were answered with an error. */
     refused(requestId: string, error: GatewayError): void {
       const { status } = error
-      const request = { method: '-', path: '-', durationMs: 0, left: false }
+      const request = { method: '-', path: '-', durationMs: 0, left: false, isStream: false }
       exchanged({ requestId, status, error, ...request, caller: undefined, row: undefined })
     },
     /** An error after the response was sent. */

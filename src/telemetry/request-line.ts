@@ -1,5 +1,5 @@
 import { contractMethods } from '../../generated/operations.ts'
-import type { FinishedExchange } from '../core/caller.ts'
+import { isCheck, type FinishedExchange } from '../core/caller.ts'
 import type { LoggedRow } from '../core/trace.ts'
 import { shortened, GatewayError } from '../core/error.ts'
 import { causeOf, textLengthMax } from './cause.ts'
@@ -13,8 +13,9 @@ export const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'H
 /** Counts a request and logs its line. */
 export function logRequest(
   { log, metrics, refusals }: { log: Log; metrics: Metrics; refusals: LoggedRefusals },
-  { requestId, method, path, status, durationMs, caller, error, left, row }: FinishedExchange,
+  exchange: FinishedExchange,
 ): void {
+  const { requestId, method, path, status, durationMs, caller, error, left, row } = exchange
   metrics.requests.observe(
     { method: knownMethods.has(method) ? method : 'other', status },
     durationMs / 1000,
@@ -28,7 +29,7 @@ export function logRequest(
     left: left || undefined,
     accountId: caller?.accountId,
     keyId: caller?.keyId,
-    ...(row && callFields(row)),
+    ...(row && callFields(row, exchange)),
   }
   if (error === undefined) return log[isCheck(path) ? 'debug' : 'info'](fields, 'request')
   if (status === 503) return refusals.refused(log, fields, error, 'request refused')
@@ -37,14 +38,12 @@ export function logRequest(
   return log.info({ ...fields, code }, 'request refused')
 }
 
-/** Whether a path is requested by monitoring every few seconds. */
-function isCheck(path: string): boolean {
-  return path === '/health' || path === '/ready' || path === '/metrics'
-}
-
 /** The fields of a recorded call in the line of its request; the ledger has the exact cost. */
-function callFields(row: LoggedRow) {
-  const { model, provider, usage, costNanoUsd, cache, attempts } = row
+function callFields(row: LoggedRow, { isStream }: Pick<FinishedExchange, 'isStream'>) {
+  const { model, provider, usage, costNanoUsd, cache, attempts, modality } = row
+  // Only an attempt of a streamed chat ends with its first event.
+  const begun = isStream && modality === 'chat' ? attempts.at(-1) : undefined
+  const first = begun?.outcome === 'ok' ? begun : undefined
   return {
     model: shortened(model, textLengthMax),
     // A cached answer has none.
@@ -54,11 +53,20 @@ function callFields(row: LoggedRow) {
     images: usage.images || undefined,
     costUsd: costNanoUsd === null ? undefined : costNanoUsd / 1e9,
     cache,
-    // One attempt that succeeded says nothing new.
-    attempts: attempts.length > 1 ? attempts.map(attemptText).join(', ') : undefined,
+    stream: isStream,
+    vendorMs: vendorMsOf(row, first !== undefined),
+    firstTokenMs: first && first.startMs + first.durationMs,
+    attempts: attempts.map(({ provider, outcome }) => `${provider}=${outcome}`).join(', '),
   }
 }
 
-function attemptText({ provider, outcome }: LoggedRow['attempts'][number]): string {
-  return `${provider}=${outcome}`
+/** Time during which at least one attempt ran; with `isStreamed` the last one ran until the call ended. */
+function vendorMsOf({ attempts, durationMs: endMs }: LoggedRow, isStreamed: boolean): number {
+  let [vendorMs, untilMs] = [0, 0]
+  for (const { startMs, durationMs } of attempts.toSorted((a, b) => a.startMs - b.startMs)) {
+    const attemptEndMs = startMs + durationMs
+    vendorMs += Math.max(0, attemptEndMs - Math.max(startMs, untilMs))
+    untilMs = Math.max(untilMs, attemptEndMs)
+  }
+  return isStreamed ? vendorMs + Math.max(0, endMs - untilMs) : vendorMs
 }

@@ -78,13 +78,14 @@ describe('the log of a running server', () => {
     const [first, second, streamed] = requests()
     const model = 'gpt-5.4-mini'
     const of = { model, provider: 'sandbox' }
-    expect(first)
-      .to.include({ ...of, cache: 'miss' })
-      .and.to.not.have.property('attempts')
+    expect(first).to.include({ ...of, cache: 'miss', stream: false, attempts: 'sandbox=ok' })
     expect(second)
       .to.include({ model, cache: 'hit', costUsd: 0 })
       .and.to.not.have.property('provider')
-    expect(streamed).to.include(of).and.to.have.property('outputTokens').that.is.above(0)
+    expect(streamed)
+      .to.include({ ...of, stream: true })
+      .and.to.have.property('outputTokens')
+      .that.is.above(0)
   })
 
   it('has the routes and each attempt with LOG_LEVEL=debug, and is text with LOG_FORMAT=text', async () => {

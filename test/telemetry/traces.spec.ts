@@ -216,7 +216,11 @@ for (const protocol of ['http/protobuf', 'http/json']) {
       expect(one('page', server).name).to.equal('GET /v1/models/{model}')
       expect(one('nowhere', server).name).to.equal('GET')
       expect(one('made-up model', client).name).to.equal('chat')
-      expect(spansOf('probe')).to.deep.equal([])
+    })
+
+    it('omit the requests of monitoring', () => {
+      for (const path of ['/health', '/ready', '/metrics'])
+        expect(spansOf(path), path).to.deep.equal([])
     })
 
     it('omit requests that opt out of tracing, which are still counted', () => {

@@ -132,7 +132,8 @@ async function actAll(house: House): Promise<Record<string, string>> {
     gateway.fetch(`/v1/models/openai/gpt-5-mini?${secrets.query}`, { headers }),
   )
   await traced('nowhere', (headers) => gateway.fetch('/nowhere/secret', { headers }))
-  await traced('probe', (headers) => gateway.fetch('/health', { headers }))
+  for (const path of ['/health', '/ready', '/metrics'])
+    await traced(path, (headers) => gateway.fetch(path, { headers }))
   await traced('not sampled', (headers) => chat(house, { seed: 6 }, headers), '00')
   await chat(house, { seed: 7 }, { traceparent: `00-${'0'.repeat(32)}-${callerSpan}-01` })
   for (const upstream of [first, second]) script(upstream, {})
