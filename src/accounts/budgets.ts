@@ -2,19 +2,21 @@ import { sql } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Allowance, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { usdText } from '../core/money/price.ts'
+import { ProviderFailure } from '../core/failure.ts'
 import type { Reservation, Reserve } from '../core/money/upper-cost.ts'
 import { processName } from '../storage/process-name.ts'
 import { StoreError } from '../storage/store-error.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { StoreStatement } from '../storage/store.ts'
+import { refusalOf } from './budget-errors.ts'
+import { createBudgetLines, type BudgetLines, type Place } from './budget-lines.ts'
 import { readStates } from './budget-states.ts'
 import { createGroups, type GroupLimits } from './groups.ts'
 import {
   inWindow,
   leftOf,
   readSpendings,
-  stateOf,
+  unspentOf,
   type BudgetOwner,
   type OwnedWindow,
   type Spending,
@@ -25,7 +27,11 @@ type BudgetState = Schemas['BudgetState']
 
 export type Budgets = ReturnType<typeof createBudgets>
 
-type Options = { store: ReservingStore; clock: () => number; limits: GroupLimits }
+type Options = {
+  store: ReservingStore
+  clock: () => number
+  limits: GroupLimits & { budgetWaitMaxMs: number }
+}
 
 /** Added to a call's deadline: at the resulting time, the call has ended or its process has died. */
 const marginMs = 60_000
@@ -44,41 +50,46 @@ export function createBudgets({ store, clock, limits }: Options) {
   const markUncertain = (requestId: string): void => {
     if (uncertain.size < uncertainMax) uncertain.set(requestId, 0)
   }
+  const lines = createBudgetLines()
   const { grant, end } = createReservations(store)
   const reserveOne = createGroups(grant, limits)
   const endOne = createGroups(end, limits)
 
   const read = (owners: readonly OwnedWindow[]) => orOverloaded(() => readSpendings(db, owners))
 
-  const reserve: Reserve = async ({ caller, timeoutMs, ...call }) => {
-    const { requestId, at, nanoUsd } = call
+  const reserve: Reserve = async ({ caller, timeoutMs, signal, ...call }) => {
+    const { requestId, at } = call
     const owners = ownersOf(caller).map((owner) => inWindow(owner, at))
     const { accountId, keyId } = caller
     const expiresAt = clock() + timeoutMs + marginMs
     const request = { ...call, accountId, keyId, expiresAt, owners }
     reserved.add(requestId)
     try {
-      for (let tries = 0; tries < triesMax; tries++) {
-        if (await reserveOne(request)) return reservationOf(requestId)
-        const spent = (await read(owners)).find((one) => leftOf(one) < nanoUsd)
-        if (spent !== undefined) throw insufficient(spent, nanoUsd)
-      }
-      throw busy()
+      // Counted from the start of the call, which may have waited for an identical call. Half of the time remains for the answer.
+      const waitMaxMs = Math.min(limits.budgetWaitMaxMs, timeoutMs / 2) - Math.max(0, clock() - at)
+      await reserveInTurn({ lines, read, reserveOne }, request, { signal, waitMaxMs })
+      return reservationOf(request)
     } catch (error) {
       reserved.delete(requestId)
       // After a timeout of the store, the reservation may have been written.
-      const isDecided = error instanceof GatewayError && error.code === 'insufficient_quota'
-      if (!isDecided) markUncertain(requestId)
+      if (!isDecided(error)) markUncertain(requestId)
       throw error
     }
   }
-  const reservationOf = (requestId: string): Reservation => ({
-    settled: () => void reserved.delete(requestId),
-    release: async () => {
-      reserved.delete(requestId)
-      await endOne(requestId).catch(() => markUncertain(requestId))
-    },
-  })
+  const reservationOf = ({ requestId, owners }: ReservationRequest): Reservation => {
+    const released = () => lines.released(owners)
+    return {
+      settled: () => {
+        reserved.delete(requestId)
+        released()
+      },
+      release: async () => {
+        reserved.delete(requestId)
+        await endOne(requestId).catch(() => markUncertain(requestId))
+        released()
+      },
+    }
+  }
 
   /** The budget states in the current periods, in the order of the owners. */
   const states = (owners: readonly BudgetOwner[]): Promise<BudgetState[]> =>
@@ -107,20 +118,55 @@ function ownersOf({ accountId, allowances }: Caller): BudgetOwner[] {
   )
 }
 
-function insufficient(spending: Spending, nanoUsd: number): GatewayError {
-  const budget = stateOf(spending)
-  const { ownerId, accountId } = spending
-  const whose = ownerId === accountId ? 'the account' : 'this API key'
-  const { period, renews_at: renewal } = budget
-  const reserved =
-    spending.reserved === 0 ? '' : `, $${budget.reserved.usd} is held by calls under way`
-  const per = period === 'total' ? 'in total' : `per ${period}`
-  const then = renewal === null ? 'It does not renew' : `It renews at ${renewal}`
-  const text =
-    `The budget of ${whose} does not cover this call, which may cost up to $${usdText(nanoUsd)}: ` +
-    `of $${budget.amount.usd} ${per}, $${budget.left.usd} is left${reserved}. ${then}. ` +
-    'Ask for less (max_completion_tokens, n, a smaller size), choose a cheaper model, or have the budget raised.'
-  return new GatewayError('insufficient_quota', text, { progress: { budget } })
+type InTurn = {
+  lines: BudgetLines
+  read: (owners: readonly OwnedWindow[]) => Promise<Spending[]>
+  reserveOne: (request: ReservationRequest) => Promise<boolean>
+}
+
+/** Resolves when the reservation is in the store; waits while only held money is in the way. */
+async function reserveInTurn(
+  { lines, read, reserveOne }: InTurn,
+  request: ReservationRequest,
+  waiter: { signal: AbortSignal; waitMaxMs: number },
+): Promise<void> {
+  const { owners, nanoUsd } = request
+  /** The first budget whose money running calls hold. */
+  const look = async () => {
+    const spendings = await read(owners)
+    for (const one of spendings) lines.saw(one)
+    const spent = spendings.find((one) => unspentOf(one) < nanoUsd)
+    if (spent !== undefined) throw refusalOf(spent, nanoUsd)
+    return spendings.find((one) => leftOf(one) < nanoUsd)
+  }
+  const line = lines.find(owners)
+  // A call that cannot enter the line reads nothing.
+  let held = line && ((line.isFull ? undefined : await look()) ?? line.last)
+  let place: Place | undefined
+  try {
+    for (let tries = 0; tries < triesMax;) {
+      if (held === undefined) {
+        if (await reserveOne(request)) return
+        held = await look()
+        // Without held money, another call has opened the window or released money.
+        if (held === undefined) tries++
+      } else {
+        place ??= lines.enter(held, { ...waiter, nanoUsd })
+        const isTurn = place?.moveTo(held) === true && (await place.turn())
+        if (!isTurn) throw refusalOf(place?.last() ?? held, nanoUsd)
+        held = undefined
+      }
+    }
+    throw busy()
+  } finally {
+    place?.leave()
+  }
+}
+
+/** Whether no reservation can be in the store: budgets refused it, or its caller left while it waited. */
+function isDecided(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return error instanceof ProviderFailure
+  return error.code === 'insufficient_quota' || error.code === 'rate_limit_exceeded'
 }
 
 async function orOverloaded<T>(run: () => Promise<T>): Promise<T> {

@@ -101,9 +101,14 @@ export function inWindow(owner: BudgetOwner, at: number): OwnedWindow {
   return { ...owner, window: windowAt(owner.budget.period, at) }
 }
 
-/** The remaining money; negative if calls cost more than they reserved. */
-export function leftOf({ budget, spent, reserved }: Spending): number {
-  return budget.nanoUsd - spent - reserved
+/** The money that is neither spent nor reserved; negative if calls cost more than they reserved. */
+export function leftOf(spending: Spending): number {
+  return unspentOf(spending) - spending.reserved
+}
+
+/** The money that is not spent; running calls may hold it. */
+export function unspentOf({ budget, spent }: Spending): number {
+  return budget.nanoUsd - spent
 }
 
 /** A budget state in the contract's form. */

@@ -158,7 +158,7 @@ async function pass<Outcome, Answer>(
     others = context.memory.yieldIfLarge()
     if (others !== undefined) await others
     if (context.isRepeat) assertRepeatable(context, work)
-    const reserving = reserveFor(parts, context, { work, choice, at: call.startedAt })
+    const reserving = reserveFor(parts, context, { work, choice, call })
     if (reserving !== undefined) call.reservation = await reserving
     if (caller.played !== undefined) call.played = await parts.playedFor(caller)
     // The call continues after a disconnect, since the provider charges for the whole answer anyway.
@@ -213,21 +213,21 @@ function selectFor<Outcome, Answer>(
 type Reserved = {
   work: Pick<Work<unknown, unknown>, 'modality' | 'timeoutMs'>
   choice: ReturnType<typeof selectFor>
-  at: number
+  call: Call
 }
 
 /** Reserves the maximum cost of the call; undefined when no budget applies. */
 function reserveFor(
   { reserve }: GatewayParts,
   { caller, requestId, face }: CallContext,
-  { work, choice, at }: Reserved,
+  { work: { modality, timeoutMs }, choice, call }: Reserved,
 ): Promise<Reservation> | undefined {
   const { routes } = choice.selection
   const nanoUsd = choice.costs?.most(routes) ?? 0
   if (nanoUsd === 0) return undefined
-  const { modality, timeoutMs } = work
-  const model = routes[0]!.model.row.id
-  return reserve({ caller, requestId, at, timeoutMs, face, modality, model, nanoUsd })
+  const { id: model } = routes[0]!.model.row
+  const [at, { signal }] = [call.startedAt, call.deadline]
+  return reserve({ caller, requestId, at, timeoutMs, signal, face, modality, model, nanoUsd })
 }
 
 /** The cost of the request, without a call. Throws the GatewayError that would refuse the call. */

@@ -105,6 +105,11 @@ export const bounds = {
   keyRecheckMs: 1000,
   /** One minute, since the dashboard shows minutes; a crash loses the uses of one interval. */
   keyUseWriteMs: 60_000,
+  /**
+   * Longest wait for money that running calls hold in a budget. Less than `streamAfterMs`, so that the refusal
+   * of a stream still has its status and `Retry-After`.
+   */
+  budgetWaitMaxMs: 4000,
   /** Maximum of pending rows of each kind; further rows are dropped until the next write. */
   connectionLogWaitingMax: 1000,
   /** Each open invitation is a row in the account's list. */

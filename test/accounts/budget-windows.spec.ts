@@ -12,7 +12,7 @@ import { forEachStore } from '../support/each-store.ts'
 
 const periods = ['day', 'month', 'total'] as const
 const hourMs = 3_600_000
-const limits = { ledgerGroupRowsMax: 100, ledgerGroupPauseMaxMs: 0 }
+const limits = { ledgerGroupRowsMax: 100, ledgerGroupPauseMaxMs: 0, budgetWaitMaxMs: 20 }
 
 forEachStore('the windows of budgets', () => {
   it('are the UTC day and month that contain a time', () => {

@@ -10,7 +10,7 @@ import { openGuardedStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
 
-const limits = { ledgerGroupRowsMax: 3, ledgerGroupPauseMaxMs: 0 }
+const limits = { ledgerGroupRowsMax: 3, ledgerGroupPauseMaxMs: 0, budgetWaitMaxMs: 20 }
 const waiting = `select 1 from pg_stat_activity
   where wait_event_type = 'Lock' and datname = current_database()`
 const at = Date.parse('2026-11-20T12:00:00Z')
@@ -67,7 +67,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
       one.status === 'fulfilled' ? 'granted' : (one.reason as GatewayError).code,
     )
     expect(codes.filter((code) => code === 'granted')).to.have.length(10)
-    expect(codes.filter((code) => code === 'insufficient_quota')).to.have.length(190)
+    expect(codes.filter((code) => code === 'rate_limit_exceeded')).to.have.length(190)
     expect(await windows()).to.deep.equal([
       { owner_id: 'acc_1', spent: 0, reserved: 1000 },
       { owner_id: 'key_1', spent: 0, reserved: 1000 },
@@ -114,7 +114,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
       await until('it waits', async () => (await runIn(url, waiting)).length === 1)
       await other.query('commit')
       await other.end()
-      expect(await answer).to.equal('insufficient_quota')
+      expect(await answer).to.equal('rate_limit_exceeded')
     })
   }
 

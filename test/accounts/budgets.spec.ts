@@ -116,6 +116,9 @@ forEachStore('budgets', () => {
   })
 
   it('renew with the UTC day and month; a call counts in the period of its start', async () => {
+    const hurried = { ...bounds, budgetWaitMaxMs: 20 }
+    await using alone = await startOwnEndpoint({ file, bounds: hurried, clock: () => now })
+    own = alone
     const key = await keyWith(1.5 * 1000 * nanoPerToken, 'month')
     const held = Promise.withResolvers<void>()
     const usage = { prompt_tokens: 9, completion_tokens: 1000, total_tokens: 1009 }
@@ -123,7 +126,8 @@ forEachStore('budgets', () => {
     const first = statusOf(ask(key))
     while ((await reservations()).length === 0)
       await new Promise((resolve) => setImmediate(resolve))
-    expect(await statusOf(ask(key))).to.equal(402)
+    expect(await statusOf(ask(key))).to.equal(429)
+    expect(await statusOf(ask(key, 2000))).to.equal(402)
     expect((await stateOf(key)).budget.renews_at).to.equal('2026-12-01T00:00:00.000Z')
     now += 3_600_000
     expect((await stateOf(key)).budget.reserved.nano_usd).to.equal(0)

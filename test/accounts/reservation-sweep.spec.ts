@@ -14,7 +14,7 @@ import { usageRow } from '../support/usage-row.ts'
 import { forEachStore } from '../support/each-store.ts'
 
 const hourMs = 3_600_000
-const limits = { ledgerGroupRowsMax: 100, ledgerGroupPauseMaxMs: 0 }
+const limits = { ledgerGroupRowsMax: 100, ledgerGroupPauseMaxMs: 0, budgetWaitMaxMs: 20 }
 const budget = { nanoUsd: 1000, period: 'total' as const }
 const caller = callerOf({
   allowances: [unlimited('acc_1'), { ...unlimited('key_1'), budget }],

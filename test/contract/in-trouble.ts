@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { sql } from 'kysely'
 import { readAnswer } from '../support/answers.ts'
 import { setBudgetOfKey } from '../support/budgets.ts'
 import { operation, operations as all, ownOperations as operations } from '../support/contract.ts'
@@ -125,6 +126,22 @@ describe('every operation under a fault or a limit', () => {
       const answer = await ask(gateway, row, {}, { key })
       expectPromised(row, answer, 402)
       expect(answer.headers.get('x-should-retry')).to.equal('false')
+    }
+  })
+
+  it('answers 429 as promised when running calls hold the money of the budget', async () => {
+    const bounds = { budgetWaitMaxMs: 0 }
+    gateway = await startGateway({ variables: { OPENAI_API_KEY: 'sk-never-used' }, bounds })
+    const { liveKey: key, db } = gateway
+    await setBudgetOfKey(gateway, key, { nanoUsd: 1e12, period: 'month' })
+    const [id, at] = [sql.lit('req_other'), sql.lit(Date.now())]
+    await sql`insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at)
+      select ${id}, account_id, id, budget_nano_usd, ${at}, ${at} + 60000
+      from api_keys where budget_nano_usd is not null`.execute(db)
+    for (const row of creating.filter(({ operationId: one }) => one !== 'createModeration')) {
+      const answer = await ask(gateway, row, {}, { key })
+      expectPromised(row, answer, 429)
+      expect(answer.headers.get('retry-after')).to.equal('2')
     }
   })
 

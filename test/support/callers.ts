@@ -29,7 +29,8 @@ export function callerOf(options: Partial<Caller> = {}): Caller {
 }
 
 /** The call that tests reserve a budget for. */
-export const askedCall = { face: 'chat', modality: 'chat', model: 'm' } as const
+const { signal } = new AbortController()
+export const askedCall = { face: 'chat', modality: 'chat', model: 'm', signal } as const
 
 /** An account row without limits and budget. */
 export function accountRow(id: string, name = id) {

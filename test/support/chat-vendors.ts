@@ -29,7 +29,7 @@ export type VendorGateway = {
   stop(): Promise<void>
 }
 
-export async function startVendorGateway(file: object = {}): Promise<VendorGateway> {
+export async function startVendorGateway(file: object = {}, bounds = {}): Promise<VendorGateway> {
   const [openai, anthropic, google] = await Promise.all([
     startUpstream(),
     startUpstream(),
@@ -45,6 +45,7 @@ export async function startVendorGateway(file: object = {}): Promise<VendorGatew
       GEMINI_BASE_URL: google.url,
     },
     file: { limits: { cache_ttl_seconds: 0, route_tries_max: 1 }, ...file },
+    bounds,
   })
   return {
     gateway,

@@ -261,7 +261,7 @@ describe('responses of vendors in the background', () => {
   })
 
   it('reserve their cost, which is settled once', async () => {
-    const house = await startVendorGateway()
+    const house = await startVendorGateway({}, { budgetWaitMaxMs: 20 })
     const { gateway, upstreams } = house
     const { double, model: vendorModel } = chatVendors[0]!
     const gate = Promise.withResolvers<void>()
@@ -276,7 +276,7 @@ describe('responses of vendors in the background', () => {
     expect(heldNanoUsd).to.be.greaterThan(8_000_000)
     const second = { input: 'Two.', background: true, ...asked }
     const { liveKey: key } = gateway
-    expect((await gateway.post('/v1/responses', second, { key })).status).to.equal(402)
+    expect((await gateway.post('/v1/responses', second, { key })).status).to.equal(429)
     gate.resolve()
     const { usage } = await ended(gateway, id)
     const [row] = await gateway.usage()

@@ -211,6 +211,8 @@ type Charge = {
   at: number
   /** The longest duration of the call. */
   timeoutMs: number
+  /** Ends a wait for money that other calls hold. */
+  signal: AbortSignal
   /** For the ledger row that is written if the process dies during the call. */
   face: Face
   modality: Modality
@@ -228,8 +230,9 @@ export type Reservation = {
 }
 
 /**
- * Reserves the maximum cost of a call in all budgets of its caller, or in none. Throws `insufficient_quota`
- * when a budget has less left, and `overloaded` when the store is unavailable.
+ * Reserves the maximum cost of a call in all budgets of its caller, or in none. Waits a moment for
+ * money that running calls hold, then throws `rate_limit_exceeded`. Throws `insufficient_quota` when a budget has
+ * spent too much, and `overloaded` when the store is unavailable.
  */
 export type Reserve = (charge: Charge) => Promise<Reservation>
 

@@ -121,7 +121,7 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promi
 }
 
 function concernsCallerAlone(error: unknown): boolean {
-  const isUnpaid = error instanceof GatewayError && error.code === 'insufficient_quota'
+  const isUnpaid = error instanceof GatewayError && error.progress.budget !== undefined
   return isUnpaid || wasCancelled(error)
 }
 

@@ -551,7 +551,8 @@ export type ErrorBody = {
      */
     request_id: string;
     /**
-     * With `insufficient_quota`, the budget that does not cover the call.
+     * With `insufficient_quota`, the budget that does not cover the call. With
+     * `rate_limit_exceeded`, the budget whose money running calls hold.
      */
     budget?: BudgetState;
 };
