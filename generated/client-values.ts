@@ -13,6 +13,7 @@ export const ApiKeyStateValues = ["active","expired","revoked"] as const
 export const ApiKeyKindValues = ["key","connection","client","session"] as const
 export const GivenKeyKindValues = ["key","client"] as const
 export const AttemptReasonValues = ["key_expired","key_revoked","key_unknown","connection_ended","address_not_allowed","scope_missing","model_not_allowed","budget_spent","consent_denied","token_refused","registration_refused","authorization_refused"] as const
+export const AttemptKindValues = ["connect","call"] as const
 export const AttemptFaceValues = ["v1","mcp","api","oauth"] as const
 export const AttemptHeaderValues = ["authorization","x-api-key"] as const
 export const SandboxStateNameValues = ["a valid key","an expired key","a revoked key","a key with a full rate limit","a key that may not use the model","a key with a spent budget","a vendor that answers 429 twice","a vendor that is down","a slow vendor","a vendor that refuses the content","a deactivated model","a stored response","a completed image job"] as const

@@ -1053,6 +1053,7 @@ export const operations = [
     "path": "/api/attempts",
     "queryNames": [
       "account_id",
+      "kind",
       "limit",
       "cursor",
       "order"
@@ -1072,6 +1073,7 @@ export const operations = [
     "method": "get",
     "path": "/api/attempts/unknown",
     "queryNames": [
+      "kind",
       "limit",
       "cursor",
       "order"

@@ -3211,6 +3211,12 @@ export interface components {
          */
         AttemptReason: "key_expired" | "key_revoked" | "key_unknown" | "connection_ended" | "address_not_allowed" | "scope_missing" | "model_not_allowed" | "budget_spent" | "consent_denied" | "token_refused" | "registration_refused" | "authorization_refused";
         /**
+         * @description `connect`: the client could not connect. `call`: a call or request of a valid key or connection
+         *     was refused, for its models, its budget or, under `/v1` and `/api`, its scopes.
+         * @enum {string}
+         */
+        AttemptKind: "connect" | "call";
+        /**
          * @description The part of the gateway that was called, by the beginning of its paths.
          * @enum {string}
          */
@@ -3231,6 +3237,7 @@ export interface components {
         RefusedAttempt: {
             id: components["schemas"]["RefusedAttemptId"];
             object: components["schemas"]["RefusedAttemptObject"];
+            kind: components["schemas"]["AttemptKind"];
             reason: components["schemas"]["AttemptReason"];
             /** @description The message of the last attempt's error, without possible secrets. */
             message: string;
@@ -12300,6 +12307,11 @@ export interface components {
          */
         ImageJobPath: string;
         /**
+         * @description Only attempts of this kind.
+         * @example connect
+         */
+        AttemptKindQuery: components["schemas"]["AttemptKind"];
+        /**
          * @description Maximum number of items to return.
          * @example 20
          */
@@ -16998,6 +17010,11 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
+                 * @description Only attempts of this kind.
+                 * @example connect
+                 */
+                kind?: components["parameters"]["AttemptKindQuery"];
+                /**
                  * @description Maximum number of items to return.
                  * @example 20
                  */
@@ -17035,6 +17052,7 @@ export interface operations {
                      *         {
                      *           "id": "att_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *           "object": "refused_attempt",
+                     *           "kind": "connect",
                      *           "reason": "key_expired",
                      *           "message": "This API key has expired.",
                      *           "face": "mcp",
@@ -17076,6 +17094,11 @@ export interface operations {
         parameters: {
             query: {
                 /**
+                 * @description Only attempts of this kind.
+                 * @example connect
+                 */
+                kind?: components["parameters"]["AttemptKindQuery"];
+                /**
                  * @description Maximum number of items to return.
                  * @example 20
                  */
@@ -17113,6 +17136,7 @@ export interface operations {
                      *         {
                      *           "id": "att_0b4f6f1d1c2f8a0c9d3e5a7b1c2d3e4f",
                      *           "object": "refused_attempt",
+                     *           "kind": "connect",
                      *           "reason": "key_unknown",
                      *           "message": "This is not an API key of this gateway. Its keys begin with mag_live_ or mag_test_.",
                      *           "face": "v1",

@@ -1,4 +1,4 @@
-import type { Kysely, SelectQueryBuilder } from 'kysely'
+import { sql, type Kysely, type SelectQueryBuilder } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Caller } from '../core/caller.ts'
 import type { PageRequest } from '../core/page.ts'
@@ -11,6 +11,11 @@ import { listPage } from './list-page.ts'
 
 type Schemas = components['schemas']
 type UsedKey = Schemas['UsedKey']
+type AttemptKind = Schemas['AttemptKind']
+type AttemptReason = Schemas['AttemptReason']
+type AttemptFace = Schemas['AttemptFace']
+type AttemptRow = RefusedAttemptsTable & { kind: AttemptKind }
+type AttemptFilter = PageRequest & { kind?: AttemptKind | undefined }
 type Reader = Pick<Caller, 'accountId' | 'keyId' | 'scopes' | 'person'>
 
 type Options = { store: Pick<Store, 'db'>; log: Pick<ConnectionLogStore, 'settle'> }
@@ -19,15 +24,16 @@ export type ConnectionLists = ReturnType<typeof createConnectionLists>
 
 export function createConnectionLists({ store: { db }, log }: Options) {
   const attempts = async (
-    rows: SelectQueryBuilder<Tables, 'refused_attempts', RefusedAttemptsTable>,
-    page: PageRequest,
+    rows: SelectQueryBuilder<Tables, 'refused_attempts', AttemptRow>,
+    { kind, ...page }: AttemptFilter,
   ) => {
     await log.settle()
-    const found = await listPage(rows, page, { time: 'last_at', toItem: (row) => row })
+    const ofKind = kind === undefined ? rows : rows.where(attemptKind, '=', kind)
+    const found = await listPage(ofKind, page, { time: 'last_at', toItem: (row) => row })
     const keys = await keysOf(db, found.data)
     return { ...found, data: found.data.map((row) => attemptForm(row, keys)) }
   }
-  const refused = () => db.selectFrom('refused_attempts').selectAll()
+  const refused = () => db.selectFrom('refused_attempts').selectAll().select(attemptKind.as('kind'))
   return {
     clients: async (by: Reader, page: PageRequest) => {
       await log.settle()
@@ -38,15 +44,24 @@ export function createConnectionLists({ store: { db }, log }: Options) {
       const keys = await keysOf(db, found.data)
       return { ...found, data: found.data.map((row) => clientForm(row, keys)) }
     },
-    attempts: (by: Reader, page: PageRequest) => {
+    attempts: (by: Reader, page: AttemptFilter) => {
       const all = refused().where('account_id', '=', by.accountId)
       const keyIds = keysWithin(db, by)
       return attempts(keyIds === undefined ? all : all.where('key_id', 'in', keyIds), page)
     },
     /** Refused attempts that belong to no known account. */
-    unknown: (page: PageRequest) => attempts(refused().where('account_id', 'is', null), page),
+    unknown: (page: AttemptFilter) => attempts(refused().where('account_id', 'is', null), page),
   }
 }
+
+const reasonsOfCalls: AttemptReason[] = ['model_not_allowed', 'budget_spent']
+const facesOfCalls: AttemptFace[] = ['v1', 'api']
+
+/** A key without the scope of the tool server cannot connect to it; other operations may lack one too. */
+const attemptKind = sql<AttemptKind>`case
+  when reason in (${sql.join(reasonsOfCalls)}) then 'call'
+  when reason = 'scope_missing' and face in (${sql.join(facesOfCalls)}) then 'call'
+  else 'connect' end`
 
 /** The keys that the caller may see; undefined for all keys of the account. */
 function keysWithin(db: Kysely<Tables>, { accountId, keyId, scopes, person }: Reader) {
@@ -89,15 +104,16 @@ function clientForm(row: KeyClientsTable, keys: Keys): Schemas['ToolClient'] {
   }
 }
 
-function attemptForm(row: RefusedAttemptsTable, keys: Keys): Schemas['RefusedAttempt'] {
+function attemptForm(row: AttemptRow, keys: Keys): Schemas['RefusedAttempt'] {
   const { id, client_name: name, client_version: version, key_id, first_at, last_at } = row
   const { message, redirect_host, address, request_id, times } = row
   return {
     id,
     object: 'refused_attempt',
+    kind: row.kind,
     // The connection log writes these columns from values of the contract's types.
-    reason: row.reason as Schemas['AttemptReason'],
-    face: row.face as Schemas['AttemptFace'],
+    reason: row.reason as AttemptReason,
+    face: row.face as AttemptFace,
     header: row.header as Schemas['AttemptHeader'] | null,
     message,
     client: name === null ? null : { name, version },

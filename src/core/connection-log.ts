@@ -34,6 +34,7 @@ export type ConnectionLog = {
 }
 
 const nameLengthMax = 60
+const userAgentReadMax = 1000
 const versionLengthMax = 30
 const messageLengthMax = 300
 
@@ -47,9 +48,26 @@ export function reportedClient(name: unknown, version: unknown): ReportedClient 
   return { name: plain, version: plainVersion === '' ? null : plainVersion }
 }
 
-/** The program that a `User-Agent` begins with, as `name/version`. */
+/** Browsers name themselves behind `Mozilla/5.0`; those that also contain another's name come first. */
+const browsers: readonly [name: string, sign: RegExp][] = [
+  ['Edge', /\bEdgA?\/([\d.]{1,30})/],
+  ['Opera', /\bOPR\/([\d.]{1,30})/],
+  ['Firefox', /\b(?:Firefox|FxiOS)\/([\d.]{1,30})/],
+  ['Chrome', /\b(?:Headless)?(?:Chrome|Chromium|CriOS)\/([\d.]{1,30})/],
+  ['Safari', /\bVersion\/([\d.]{1,30}) (?:Mobile\/\w{1,20} )?Safari\//],
+]
+
+/** The program that a `User-Agent` begins with, as `name/version`, or the browser that it names. */
 export function clientOfUserAgent(userAgent: string | undefined): ReportedClient | undefined {
-  const [, name, version] = /^([^\s/()]{1,200})(?:\/([^\s/()]{1,200}))?/.exec(userAgent ?? '') ?? []
+  const text = shortened(userAgent ?? '', userAgentReadMax)
+  if (text.startsWith('Mozilla/')) {
+    for (const [name, sign] of browsers) {
+      const version = sign.exec(text)?.[1]
+      if (version !== undefined) return reportedClient(name, version)
+    }
+    return reportedClient('A browser', undefined)
+  }
+  const [, name, version] = /^([^\s/()]{1,200})(?:\/([^\s/()]{1,200}))?/.exec(text) ?? []
   return reportedClient(name, version)
 }
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { components } from '../../generated/types.ts'
 import { callTool, connectClient, textOf } from '../support/mcp-client.ts'
+import { expectError } from '../support/expect-error.ts'
 import { forEachStore } from '../support/each-store.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { authorize, register, registered } from '../support/oauth-client.ts'
@@ -90,6 +91,25 @@ forEachStore('the connection log', () => {
     const picture = { model: 'gpt-image-2', prompt: 'a lighthouse' }
     await gateway.post('/v1/images/generations', picture, { key: spent })
     await gateway.post('/v1/images/generations', picture, { key: bound })
+    await ask(await gateway.createKey('test', { scopes: ['usage:read'] }), '/mcp')
+    const ofKind = async (kind: Attempt['kind']) => {
+      const all = await listed<Attempt>(`/api/attempts?kind=${kind}`)
+      expect(all.every((one) => one.kind === kind)).to.equal(true)
+      return all.map(({ reason, face }) => `${reason} ${face}`)
+    }
+    expect(await ofKind('connect')).to.have.members([
+      'key_expired mcp',
+      'key_revoked v1',
+      'address_not_allowed v1',
+      'scope_missing mcp',
+    ])
+    expect(await ofKind('call')).to.have.members([
+      'scope_missing api',
+      'budget_spent v1',
+      'model_not_allowed v1',
+    ])
+    const wrongKind = await gateway.fetch('/api/attempts?kind=all', { key: gateway.adminKey })
+    await expectError(wrongKind, { status: 400, code: 'invalid_value', param: 'kind' })
     const found = new Map((await attempts()).map((one) => [one.reason, one]))
     expect([...found.keys()]).to.have.members([
       'key_expired',

@@ -41,6 +41,22 @@ describe('the page to connect clients', () => {
     )
     await page.getByText('used a key that does not exist').waitFor()
     await expectGoodLooks(page)
+
+    // A call that its key may not make is no attempt to connect; a browser has its own name.
+    const narrow = await gateway.createKey('test', { models: ['gpt-5-mini'] })
+    const asked = { model: 'gpt-5.4-mini', messages: [{ role: 'user', content: 'Hello.' }] }
+    for (let count = 0; count < 25; count++) {
+      const headers = { 'user-agent': `agent-${count}/1` }
+      const refused = await gateway.post('/v1/chat/completions', asked, { key: narrow, headers })
+      expect(refused.status).to.equal(403)
+    }
+    const userAgent =
+      'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36'
+    await gateway.fetch('/mcp', { key: expired, headers: { 'user-agent': userAgent } })
+    await page.reload()
+    const attempts = page.getByRole('listitem')
+    await expectText(attempts.filter({ hasText: 'Chrome' }), /^Chrome used an expired key/)
+    expect(await attempts.filter({ hasText: 'may not call' }).count()).to.equal(0)
   })
 
   it('shows members only their own connections and attempts', async () => {

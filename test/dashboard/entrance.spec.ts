@@ -62,7 +62,7 @@ describe('signing in to the dashboard', () => {
     await page.getByRole('button', { name: 'Show the password' }).click()
     await page.getByLabel('Password', { exact: true }).fill('a sentence of Lin')
     await page.getByRole('button', { name: 'Create the account' }).click()
-    await heading(page, `Welcome to ${hostile}`)
+    await heading(page, `Welcome, ${hostile}`)
     await expectGoodLooks(page)
   })
 
@@ -84,10 +84,10 @@ describe('signing in to the dashboard', () => {
     await page.getByLabel('Name').fill('Grace')
     await page.getByLabel('Password', { exact: true }).fill('a sentence of Grace')
     await page.getByRole('button', { name: 'Join' }).click()
-    await heading(page, 'Welcome to the gateway')
+    await heading(page, 'Welcome, Grace')
     await page.getByText('Ask an administrator of the account for one.').waitFor()
     await page.reload()
-    await heading(page, 'Welcome to the gateway')
+    await heading(page, 'Welcome, Grace')
     await page.goBack().catch(() => undefined)
     expect(gateway.logText()).to.contain('/dashboard/invitations').and.not.contain(token)
   })
@@ -105,7 +105,7 @@ describe('signing in to the dashboard', () => {
     await other.getByText(`You are signed in as`).waitFor()
     await expectGoodLooks(other)
     await other.getByRole('button', { name: 'Join' }).click()
-    await heading(other, 'Welcome to other')
+    await heading(other, 'Welcome, Somebody')
   })
 
   it('sets a forgotten password with a link that an owner creates', async () => {

@@ -23,7 +23,7 @@ export class Refusal extends Error {
   readonly param: string | undefined
   /** The X-Request-Id of the answer, as in the gateway's log; undefined when no answer arrived. */
   readonly requestId: string | undefined
-  /** Whether this was a model call; GET /api/requests/{id} finds it once a provider was called. */
+  /** Whether this was a model call that reached a provider, so that GET /api/requests/{id} finds it. */
   readonly isCall: boolean
   /** From the Retry-After header, in seconds; undefined without the header. */
   readonly retryAfterSeconds: number | undefined
@@ -146,7 +146,7 @@ export function refusalOf(body: unknown, response: Response): Refusal {
   const { error } = (body ?? {}) as Partial<Schemas['ErrorResponse']>
   const { status } = response
   const requestId = response.headers.get('x-request-id') ?? undefined
-  const isCall = new URL(response.url || location.href).pathname.startsWith('/v1/')
+  const isCall = response.headers.has('x-gateway-attempts')
   if (error === undefined || typeof error.message !== 'string') {
     return new Refusal(`The gateway answered with status ${status}. Try again in a moment.`, {
       status,

@@ -41,8 +41,8 @@ export function consentPage(page: ConsentPage): Answer {
 ${formOf(binding, whoOf(holder))}
 ${formOf(binding, form)}
 <div class="foot">
-<p>Allow it only if you started this yourself. You can end the connection at any time in the list of
-the account's API keys.</p>
+<p>Allow it only if you started this yourself. You can end the connection at any time on the page
+<a href="/dashboard/applications">Applications</a> of the dashboard.</p>
 </div>`
   return pageAnswer({ title: 'Connect this application?', content, ...(status && { status }) })
 }

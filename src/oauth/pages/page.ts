@@ -51,7 +51,8 @@ ${onward}${styleElement(style)}
 </head>
 <body>
 <main>
-<p class="product">Model-Access Gateway</p>
+<p class="product"><svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true"><rect width="24" height="24" rx="6"/><path d="M6 18.5v-7a6 6 0 0 1 12 0v7M12 18.5v-6"/></svg>
+Model-Access Gateway</p>
 <h1>${title}</h1>
 ${content}
 </main>

@@ -60,7 +60,7 @@ const pages = {
   }),
 }
 const widths = [1200, 320]
-const grounds = { light: 'rgb(244, 245, 247)', dark: 'rgb(20, 23, 26)' }
+const grounds = { light: 'rgb(245, 246, 248)', dark: 'rgb(15, 18, 22)' }
 
 describe('the look of the sign-in pages', () => {
   let browser: Browser

@@ -17,11 +17,14 @@ export function Activity() {
     `connections ${isOperator.value}`,
     async (signal) => {
       const params = { query: { ...accountQuery(), limit: shownMax } }
+      const refused = { kind: 'connect', limit: shownMax } as const
       const [clients, attempts, unknown] = await Promise.all([
         bodyOf(GET('/api/clients', { params, signal })),
-        bodyOf(GET('/api/attempts', { params, signal })),
+        bodyOf(
+          GET('/api/attempts', { params: { query: { ...accountQuery(), ...refused } }, signal }),
+        ),
         isOperator.value
-          ? bodyOf(GET('/api/attempts/unknown', { params: { query: { limit: shownMax } }, signal }))
+          ? bodyOf(GET('/api/attempts/unknown', { params: { query: refused }, signal }))
           : undefined,
       ])
       return { clients: clients.data, attempts: attempts.data, unknown: unknown?.data ?? [] }

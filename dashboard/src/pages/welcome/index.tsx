@@ -6,7 +6,6 @@ import {
   accountQuery,
   isOperator,
   mayAdminister,
-  membership,
   sessionLoaded,
   signedIn,
 } from '../../data/session.ts'
@@ -17,8 +16,6 @@ import './welcome.css'
 
 /** How often the page checks for the first call. */
 const lookedEveryMs = 4000
-/** Name of the first account until somebody names it; no team's name. */
-const unnamedAccount = 'default'
 
 /** First steps of a new member: a key, a call and its cost. The calls and keys of other people do not count. */
 export function Page() {
@@ -26,11 +23,10 @@ export function Page() {
     everyMs: lookedEveryMs,
   })
   const { hasKey = false, hasProvider, call, failed } = steps.data ?? {}
-  const account = membership.value?.account_name ?? unnamedAccount
   return (
     <>
       <div class="head">
-        <h1>Welcome to {account === unnamedAccount ? 'the gateway' : account}</h1>
+        <h1>Welcome, {signedIn.value?.person.name}</h1>
         <a href={addressOf('/overview')}>Skip to the overview</a>
       </div>
       <p class="quiet">A few steps show how the gateway works.</p>

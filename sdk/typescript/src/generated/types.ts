@@ -1584,6 +1584,13 @@ export type RefusedAttemptObject = 'refused_attempt';
 export type AttemptReason = 'key_expired' | 'key_revoked' | 'key_unknown' | 'connection_ended' | 'address_not_allowed' | 'scope_missing' | 'model_not_allowed' | 'budget_spent' | 'consent_denied' | 'token_refused' | 'registration_refused' | 'authorization_refused';
 
 /**
+ * `connect`: the client could not connect. `call`: a call or request of a valid key or connection
+ * was refused, for its models, its budget or, under `/v1` and `/api`, its scopes.
+ *
+ */
+export type AttemptKind = 'connect' | 'call';
+
+/**
  * The part of the gateway that was called, by the beginning of its paths.
  */
 export type AttemptFace = 'v1' | 'mcp' | 'api' | 'oauth';
@@ -1613,6 +1620,12 @@ export type AttemptClient = {
 export type RefusedAttempt = {
     id: RefusedAttemptId;
     object: RefusedAttemptObject;
+    /**
+     * `connect`: the client could not connect. `call`: a call or request of a valid key or connection
+     * was refused, for its models, its budget or, under `/v1` and `/api`, its scopes.
+     *
+     */
+    kind: AttemptKind | UnlistedValue;
     /**
      * Why the attempt was refused. `connection_ended`: a token of an ended connection.
      * `token_refused`: a failed token exchange. `consent_denied`: the person denied the client.
@@ -10330,6 +10343,11 @@ export type ResponsePath = string;
 export type ImageJobPath = string;
 
 /**
+ * Only attempts of this kind.
+ */
+export type AttemptKindQuery = AttemptKind;
+
+/**
  * Maximum number of items to return.
  */
 export type PageLimit = number;
@@ -11869,6 +11887,10 @@ export type ListAttemptsData = {
          */
         account_id?: AccountId;
         /**
+         * Only attempts of this kind.
+         */
+        kind?: AttemptKind;
+        /**
          * Maximum number of items to return.
          */
         limit?: number;
@@ -11897,6 +11919,10 @@ export type ListUnknownAttemptsData = {
     body?: never;
     path?: never;
     query?: {
+        /**
+         * Only attempts of this kind.
+         */
+        kind?: AttemptKind;
         /**
          * Maximum number of items to return.
          */
