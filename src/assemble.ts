@@ -116,7 +116,7 @@ export async function assemble(options: AssembleOptions) {
     openCircuits,
     publicOrigin: createPublicOrigin(config.baseUrl),
   })
-  metrics.observe({ running: server.running, openCircuits })
+  metrics.observe({ running: server.running, openCircuits, openMarks: calls.openMarks })
   return {
     server,
     accounts: store.accounts,

@@ -8,23 +8,43 @@ import {
   type UsageCount,
 } from '../core/money/price.ts'
 import { pricingText } from '../core/money/pricing.ts'
-import type { UsageRow } from '../core/receipt.ts'
+import type { MarkCall, Unmark, UsageRow } from '../core/receipt.ts'
 import { shortened } from '../core/error.ts'
+import type { CallMarks } from '../storage/call-marks.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { UsageTable } from '../storage/tables.ts'
 import { createGroups, type GroupLimits } from './groups.ts'
 
-/** Writes usage rows in groups (accounts/groups.ts); resolves when a row is durable. */
+/** Writes usage rows in groups (accounts/groups.ts); takes a row's mark back and resolves when it is durable. */
 export function createLedger(
   store: Pick<GuardedStore, 'insert'>,
   onRecorded: (row: UsageRow) => void,
   limits: GroupLimits,
-): (row: UsageRow) => Promise<void> {
-  const insert = createGroups(async (rows: readonly UsageRow[]) => {
-    await store.insert('usage', rows.map(toTable))
-    return rows
+): (row: UsageRow, unmark?: Unmark) => Promise<void> {
+  const insert = createGroups(async (ended: readonly Ended[]) => {
+    await store.insert(
+      'usage',
+      ended.map(({ row }) => toTable(row)),
+    )
+    return ended
   }, limits)
-  return (row) => insert(row).then(onRecorded)
+  const recorded = ({ row, unmark }: Ended) => {
+    unmark?.()
+    onRecorded(row)
+  }
+  return (row, unmark) => insert({ row, unmark }).then(recorded)
+}
+
+type Ended = { row: UsageRow; unmark: Unmark }
+
+/** Marks calls before a vendor is asked, so that a process that is killed leaves a trace of them. */
+export function createMarks(marks: Pick<CallMarks, 'set'>): MarkCall {
+  return ({ context, modality, model, startedAt, reservation }) => {
+    const { caller, requestId, face } = context
+    if (caller.mode === 'test' || reservation !== undefined) return undefined
+    const who = { account_id: caller.accountId, key_id: caller.keyId, face }
+    return marks.set({ id: requestId, at: startedAt, ...who, modality, model })
+  }
 }
 
 /** The columns of a ledger row. */

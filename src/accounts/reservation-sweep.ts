@@ -1,8 +1,15 @@
-import { sql, type Kysely } from 'kysely'
+import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { clocksDifferMaxMs } from '../core/time.ts'
-import { pricingText, femtoUsd, multiplierOne } from '../core/money/pricing.ts'
+import {
+  femtoUsd,
+  multiplierOne,
+  pricingText,
+  unpriced,
+  type Pricing,
+} from '../core/money/pricing.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import { hasEnded } from '../storage/process-name.ts'
+import type { CallMark, CallMarks } from '../storage/call-marks.ts'
 import type { Store, StoreStatement } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Budgets } from './budgets.ts'
@@ -11,10 +18,13 @@ import { sweepAgain, type Sweep } from './sweep.ts'
 type Options = {
   store: Pick<Store, 'db' | 'commit'>
   budgets: Pick<Budgets, 'reserved' | 'uncertain'>
+  marks: Pick<CallMarks, 'takeLeft'>
   clock: () => number
   intervalMs: number
   /** Called for each call that is charged its reserved amount, since its process died. */
   onAbandoned: (reservation: Tables['reservations']) => void
+  /** Called for each call without a budget that got a row of unknown cost, since its process died. */
+  onUnknown: (mark: CallMark) => void
   /** Called after each sweep; `error` is the reason if the sweep failed. */
   onSwept: (error?: unknown) => void
 }
@@ -23,10 +33,11 @@ type Options = {
  * Charges the calls of dead processes the amount that they reserved: at once when the process is known to have
  * ended on this machine, otherwise after the reservation expires. To survive a clock that jumps, each process
  * renews its own expired reservations at the first sweep, and reservations of other processes are charged at
- * the second sweep. Reservations of other processes count as expired later, since clocks differ.
+ * the second sweep. Reservations of other processes count as expired later, since clocks differ. Calls without a
+ * reservation have marks (storage/call-marks.ts), from which their rows are made.
  */
 export function sweepReservations(options: Options): Sweep {
-  const { store, budgets, clock, intervalMs, onAbandoned, onSwept } = options
+  const { store, budgets, marks, clock, intervalMs, onAbandoned, onUnknown, onSwept } = options
   let seen = new Map<string, number>()
 
   const charge = async (dead: readonly Tables['reservations'][]) => {
@@ -73,10 +84,16 @@ export function sweepReservations(options: Options): Sweep {
     const reservations = store.db.selectFrom('reservations').selectAll()
     await charge(await reservations.where('process', 'in', listed(store.db, ended)).execute())
   }
+  const rowsOfMarks = async (left: readonly CallMark[]) => {
+    const sorted = left.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    const changes = await store.commit(sorted.map((mark) => rowOfMark(store.db, mark)))
+    for (const [index, mark] of sorted.entries()) if (changes[index]! > 0) onUnknown(mark)
+  }
   const work = async () => {
     await freeEnded()
     await endUncertain(store.db, budgets)
     await sweep()
+    await marks.takeLeft(rowsOfMarks)
     return true
   }
   const again = sweepAgain(work, { intervalMs, onSwept })
@@ -109,20 +126,39 @@ async function endUncertain(
  */
 function chargeOf(db: Kysely<Tables>, reservation: Tables['reservations']): StoreStatement[] {
   const { request_id: id, expires_at: expiresAt, nano_usd: nanoUsd } = reservation
-  const pricing = pricingText({ prices: { held: femtoUsd(nanoUsd) }, multiplier: multiplierOne })
   // The conditions skip a reservation that its process ended or renewed in the meantime.
-  const row = sql`
-    insert into usage (id, at, account_id, key_id, mode, face, modality, model, outcome, cache,
-      input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, images,
-      cost_nano_usd, cost_status, pricing, attempts, duration_ms)
-    select request_id, at, account_id, key_id, 'live', face, modality, model, 'unknown', 'miss',
-      0, 0, 0, 0, 0, nano_usd, 'unknown', ${pricing}, '[]', 0
+  const call = sql`
+    select request_id as id, at, account_id, key_id, face, modality, model, nano_usd
     from reservations
-    where request_id = ${id} and expires_at = ${expiresAt} and model is not null
-    on conflict do nothing`
+    where request_id = ${id} and expires_at = ${expiresAt} and model is not null`
   const end = db
     .deleteFrom('reservations')
     .where('request_id', '=', id)
     .where('expires_at', '=', expiresAt)
-  return [row.compile(db), end.compile()]
+  const pricing = { prices: { held: femtoUsd(nanoUsd) }, multiplier: multiplierOne }
+  return [rowOf(db, call, pricing), end.compile()]
+}
+
+/** Inserts a row of unknown cost, unless the call has a row. Nothing was reserved, so it has no amount. */
+function rowOfMark(db: Kysely<Tables>, mark: CallMark): StoreStatement {
+  const { at, ...texts } = mark
+  const columns = Object.entries(texts).map(
+    ([name, text]) => sql`cast(${text} as text) as ${sql.ref(name)}`,
+  )
+  const call = sql`
+    select ${sql.join(columns)}, cast(${at} as bigint) as at, cast(null as bigint) as nano_usd`
+  return rowOf(db, call, unpriced)
+}
+
+/** Inserts the row of a call whose process died, unless the call has a row; `call` selects what is known of it. */
+function rowOf(db: Kysely<Tables>, call: RawBuilder<unknown>, pricing: Pricing): StoreStatement {
+  return sql`
+    insert into usage (id, at, account_id, key_id, mode, face, modality, model, outcome, cache,
+      input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, images,
+      cost_nano_usd, cost_status, pricing, attempts, duration_ms)
+    select id, at, account_id, key_id, 'live', face, modality, model, 'unknown', 'miss',
+      0, 0, 0, 0, 0, nano_usd, 'unknown', ${pricingText(pricing)}, '[]', 0
+    from (${call}) as dead
+    where true
+    on conflict do nothing`.compile(db)
 }

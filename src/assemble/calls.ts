@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createBudgets, type Budgets } from '../accounts/budgets.ts'
 import { createProviderStates } from '../accounts/provider-states.ts'
 import { createCassettes } from '../accounts/cassettes.ts'
-import { createLedger } from '../accounts/ledger.ts'
+import { createLedger, createMarks } from '../accounts/ledger.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import { createPictureFiles } from '../accounts/picture-files.ts'
 import { createPictureLinks, pictureLinkKeyBytes } from '../accounts/picture-links.ts'
@@ -33,6 +33,7 @@ import { createResponseCache } from '../policy/response-cache.ts'
 import { createRouteHealth } from '../policy/route-order.ts'
 import { connectTimeoutMs, createLines } from '../providers/transport/lines.ts'
 import { createThoughtSeals, thoughtKeyBytes } from '../core/chat/sealed-thoughts.ts'
+import { openCallMarks } from '../storage/call-marks.ts'
 import type { GatewaySecret } from '../storage/gateway-secret.ts'
 import { openPicturePlace } from '../storage/open-picture-place.ts'
 import type { TakeOver } from '../v1/image-jobs/take-over.ts'
@@ -84,8 +85,7 @@ export async function assembleCalls(
   const isRunning = (id: string): boolean => background.backgroundCalls.isRunning(id)
   const webhooks = webhooksOf(environment, { store, encryption, guarded })
   const cassettes = createCassettes({ ...inStore, encryption, audit: createAudit(store, clock) })
-  const onEvent = () => void webhooks.look()
-  const writing = { encryption, onEvent }
+  const writing = { encryption, onEvent: () => void webhooks.look() }
   const storedResponses = createStoredResponses({ ...inStore, ...writing, isRunning, events })
   const pictureFiles = await pictureFilesOf(environment, stored, limits)
   const running = { store, ...writing, storedResponses, current }
@@ -105,6 +105,7 @@ export async function assembleCalls(
     rateLimit: createRateLimit({ counts, defaults: limits, monotonic }),
     budgets,
     record: createLedger(store, events.recorded, first),
+    ...reservations.marking,
     idempotency,
     storedResponses,
     pictureFiles,
@@ -130,19 +131,30 @@ export async function assembleCalls(
   }
 }
 
+/** The marks of calls, and the sweep of what calls of dead processes left. */
 function reservationsOf(
-  { config: { limits }, clock, events }: Needed,
+  { config: { limits, dataDir }, clock, events }: Needed,
   store: StoreParts['store'],
   budgets: Budgets,
 ) {
-  return sweepReservations({
+  const marks = openCallMarks(dataDir)
+  const sweep = sweepReservations({
     store,
     budgets,
+    marks,
     clock,
     intervalMs: limits.reservationSweepMs,
     onAbandoned: events.reservationAbandoned,
+    onUnknown: events.callLost,
     onSwept: (error) => events.worked('reservation_sweep', error),
   })
+  return {
+    marking: { mark: createMarks(marks), openMarks: marks.count },
+    close: () => {
+      sweep.close()
+      marks.close()
+    },
+  }
 }
 
 function uploadsOf({ config: { uploadDir, limits }, monotonic }: Needed, secret: GatewaySecret) {

@@ -204,8 +204,17 @@ function gatewayPartsOf(
   const { events, clock, monotonic, sleep, random } = environment
   const { limits, routeOrder } = config
   const { catalog, vendorModels, routes, readSources } = models
-  const { rateLimit, budgets, cache, record, deduplication, pixelQueue, health, abandonedCalls } =
-    calls
+  const {
+    rateLimit,
+    budgets,
+    cache,
+    record,
+    mark,
+    deduplication,
+    pixelQueue,
+    health,
+    abandonedCalls,
+  } = calls
   const { cassettes } = calls
   const priceOf = createPriceOf(models.rows, clock)
   return {
@@ -224,6 +233,7 @@ function gatewayPartsOf(
     report: events.attempted,
     assertWritable: store.assertWritable,
     record,
+    mark,
     reserve: budgets.reserve,
     abandonedCalls,
     onRouted: events.routed,

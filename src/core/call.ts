@@ -14,14 +14,15 @@ import {
   costOfAnswer,
   failedEnd,
   receiptOf,
-  unknownCost,
   usageRow,
   wasJoined,
   withOtherTries,
   type CallEnd,
   type Delivered,
+  type MarkCall,
   type Modality,
   type Receipt,
+  type Unmark,
   type UsageRow,
   type Whole,
 } from './receipt.ts'
@@ -33,8 +34,9 @@ export type CallParts = {
   startDeadline: StartDeadline
   /** Called after each try of a route. */
   report: (attempt: Attempt, context: CallContext, isStream: boolean) => void
-  /** Writes the ledger row of a call; resolves when the row is durable. */
-  record: (row: UsageRow) => Promise<void>
+  /** Writes the ledger row of a call; `unmark` is called when the row is durable, then it resolves. */
+  record: (row: UsageRow, unmark: Unmark) => Promise<void>
+  mark: MarkCall
   /** Unix time in milliseconds, for the ledger row. */
   clock: () => number
   /** Milliseconds of a monotonic clock with an arbitrary start. */
@@ -61,7 +63,6 @@ export type Call = CallStart & {
   /** The same time, as `monotonic` measures. */
   begunAt: number
   deadline: Deadline
-  /** The tries of the call so far. */
   tries: Try[]
   triesBegun: number
   /** A stream, whose health `succeed` or `fail` reports. */
@@ -70,6 +71,7 @@ export type Call = CallStart & {
   reservation: Reservation | undefined
   /** What the sandbox plays; undefined before the reservation, and for other keys. */
   played: string | undefined
+  unmark: Unmark
   /** Resolves when `begin` of the context has ended; undefined before the first try. */
   begun: Promise<void> | undefined
   /** Resolves when the row is durable; undefined before the end. */
@@ -93,6 +95,7 @@ export function openCall(parts: CallParts, start: CallStart): Call {
     isStream: false,
     reservation: undefined,
     played: undefined,
+    unmark: undefined,
     begun: undefined,
     recorded: undefined,
   }
@@ -123,10 +126,14 @@ export function tryRoutes<T>(
     ready,
     attempt: (route, traceHeaders) => {
       const turn = turnOf(call, route.upstreamModel, traceHeaders)
+      call.unmark ??= parts.mark(call)
       if (context.begin === undefined) return attempt(route, turn)
-      const { startedAt } = call
-      const endsAt = startedAt + call.timeoutMs
-      call.begun ??= context.begin({ modelId: route.model.row.id, startedAt, endsAt })
+      const { startedAt, timeoutMs } = call
+      call.begun ??= context.begin({
+        modelId: route.model.row.id,
+        startedAt,
+        endsAt: startedAt + timeoutMs,
+      })
       return call.begun.then(() => attempt(route, turn))
     },
     tries: call.tries,
@@ -153,16 +160,6 @@ function turnOf(call: Call, model: string, traceHeaders: ChatTurn['traceHeaders'
     played: call.played,
     tasks,
   }
-}
-
-/** The receipt of an answer that is still being delivered; its cost is not known yet. */
-export function receiptSoFar(
-  call: Call,
-  { model, provider }: Route,
-  warnings: readonly Warning[],
-): Receipt {
-  const cost = unknownCost(call.context.caller.mode)
-  return receiptOf(call, { model, provider: provider.id, cost, cache: call.cache, warnings })
 }
 
 /** Records a delivered answer; resolves when the row is durable. */
@@ -205,6 +202,8 @@ export async function fail(
   // A call is not recorded if neither this call nor a call that it joined made an attempt.
   if (call.tries.length === 0 && failure === undefined && !wasJoined(thrown)) {
     await call.reservation?.release()
+    call.unmark?.()
+    call.unmark = undefined
     return error
   }
   const end = failedEnd(failure, delivered, call)
@@ -220,7 +219,7 @@ function record(call: Call, end: CallEnd): Promise<void> {
   const row = usageRow(call, end, parts.monotonic() - call.begunAt)
   context.trace?.recorded?.(row)
   if (row.id === context.exchange.requestId) context.exchange.row = row
-  const kept = parts.record(row)
+  const kept = parts.record(row, call.unmark)
   call.recorded = reservation === undefined ? kept : kept.finally(reservation.settled)
   return call.recorded
 }

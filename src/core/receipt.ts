@@ -69,6 +69,17 @@ type StartedCall = {
   tries: readonly Try[]
 }
 
+/** Leaves a mark of a call that outlives the process, before a vendor is asked. */
+export type MarkCall = (
+  call: Omit<StartedCall, 'tries' | 'admission'> & { reservation: unknown },
+) => Unmark
+
+/**
+ * Takes a mark back, once. Undefined for a call with a test key, which costs nothing, or with a reservation, which
+ * is a mark itself.
+ */
+export type Unmark = (() => void) | undefined
+
 /** The end of a call, successful or not. */
 export type CallEnd = {
   route?: Route | undefined
@@ -147,6 +158,16 @@ export function costOfAnswer(
   if (usage === undefined) return unknownCost(mode)
   const cost = costOf(model.prices, usage, { atMs, picture })
   return { ...cost, details: { mode, ...cost.details } }
+}
+
+/** The receipt of an answer that is still being delivered; its cost is not known yet. */
+export function receiptSoFar(
+  call: StartedCall & Pick<Receipt, 'cache'>,
+  { model, provider }: Route,
+  warnings: readonly Warning[],
+): Receipt {
+  const cost = unknownCost(call.context.caller.mode)
+  return receiptOf(call, { model, provider: provider.id, cost, cache: call.cache, warnings })
 }
 
 /** The cost of a cache hit: zero. */

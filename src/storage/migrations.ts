@@ -2,7 +2,7 @@ import { sql, type Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { gatewayCommand } from '../core/words/remedies.ts'
 import { accountTables, keptPrompts, playedStates } from './migrations/account-tables.ts'
-import { countingBudgets } from './migrations/budgets.ts'
+import { countingBudgets, takingBackAnew } from './migrations/budgets.ts'
 import { callTables } from './migrations/call-tables.ts'
 import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
 import { columnSql, creating, type Table } from './migrations/columns.ts'
@@ -50,6 +50,9 @@ export const migrations: Record<string, Change> = {
       const column = columnSql(dialect, name, type)
       await sql.raw(`alter table api_keys add column ${column}`).execute(db)
     }
+  },
+  '0036_calls_of_unknown_cost_from_0035': async (db, dialect) => {
+    for (const statement of takingBackAnew(dialect)) await sql.raw(statement).execute(db)
   },
 }
 

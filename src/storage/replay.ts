@@ -89,8 +89,8 @@ function deleteProvisional(
           .where('account_id', '=', accountId)
           .where('at', '=', at)
           .where('id', '=', id)
-          .where('cost_status', '=', 'unknown')
-          .where('cost_nano_usd', 'is not', null)
+          .where('outcome', '=', 'unknown')
+          .where('attempts', '=', '[]')
           .compile(),
   )
 }

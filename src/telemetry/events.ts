@@ -200,6 +200,10 @@ function storeEvents(now: () => Log) {
       const text = 'call charged its reserved amount: its process died'
       now().warn({ reservation }, text)
     },
+    /** A process died during a call without a budget: its row has no cost. */
+    callLost(call: object): void {
+      now().warn({ call }, 'call recorded with unknown cost: its process died')
+    },
     storeNoticed(notice: string): void {
       now().warn({ notice }, 'store')
     },

@@ -149,13 +149,19 @@ type Observed = {
   running: () => number
   /** For each provider, the number of upstream models whose circuit is not closed. */
   openCircuits: () => ReadonlyMap<string, number>
+  openMarks: () => number
 }
 
-function observe({ gauge }: Within, { running, openCircuits }: Observed) {
+function observe({ gauge }: Within, { running, openCircuits, openMarks }: Observed) {
   const runningRequests: Gauge = gauge(
     'gateway_running_requests',
     'Requests that are not answered yet, this one included.',
     { collect: () => runningRequests.set(running()) },
+  )
+  const marks: Gauge = gauge(
+    'gateway_call_marks_open',
+    'Calls without a budget that wait for a vendor or for their row.',
+    { collect: () => marks.set(openMarks()) },
   )
   const circuits: Gauge<'provider'> = gauge(
     'gateway_open_circuits',

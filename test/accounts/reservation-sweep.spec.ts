@@ -20,6 +20,8 @@ const caller = callerOf({
   allowances: [unlimited('acc_1'), { ...unlimited('key_1'), budget }],
 })
 
+const noMarks = { takeLeft: async () => undefined }
+
 forEachStore('the reservation of a dead process', () => {
   let folder: TemporaryFolder
   let store: GuardedStore
@@ -33,9 +35,11 @@ forEachStore('the reservation of a dead process', () => {
     sweepReservations({
       store,
       budgets,
+      marks: noMarks,
       clock: () => now,
       intervalMs: 60_000,
       onAbandoned: ({ request_id: id }) => void abandoned.push(id),
+      onUnknown: () => undefined,
       onSwept,
     })
   const reserve = (budgets: Budgets, requestId: string) =>
@@ -201,18 +205,22 @@ forEachStore('the reservation of a dead process', () => {
       sweep = sweepReservations({
         store,
         budgets: elsewhere,
+        marks: noMarks,
         clock: () => now + differenceMs,
         intervalMs: 10_000,
         onAbandoned: ({ request_id: id }) => void abandoned.push(id),
+        onUnknown: () => undefined,
         onSwept,
       })
       const budgets = start()
       const own = sweepReservations({
         store,
         budgets,
+        marks: noMarks,
         clock: () => now,
         intervalMs: 10_000,
         onAbandoned: ({ request_id: id }) => void abandoned.push(id),
+        onUnknown: () => undefined,
         onSwept,
       })
       const call = await reserve(budgets, 'req_running')

@@ -98,6 +98,7 @@ describe('pages outside the contract', () => {
       )
       expect(text).to.match(/gateway_build_info\{version="\d+\.\d+\.\d+",node="v\d+[.\d]+"\} 1/)
       expect(text).to.match(/gateway_running_requests 1/)
+      expect(text).to.match(/gateway_call_marks_open 0/)
       expect(text).to.match(/gateway_upstream_attempts_total\{provider="sandbox",outcome="ok"\} 1/)
       expect(text).to.contain('gateway_request_duration_seconds_bucket')
       expect(text).to.match(/process_resident_memory_bytes \d/)

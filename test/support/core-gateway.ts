@@ -68,6 +68,7 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
       return undefined
     },
     record: async (row) => void rows.push(row),
+    mark: () => () => undefined,
     ...more,
   })
   return { gateway, kept, rows }
@@ -102,6 +103,7 @@ export function corePartsOf(routes: Route[]): GatewayParts {
     report: () => undefined,
     onFault: () => undefined,
     record: async () => undefined,
+    mark: () => () => undefined,
     readSources: () => Promise.reject(new Error('There are no pictures.')),
     shrinkPicture: async (picture) => picture,
     conversion: {

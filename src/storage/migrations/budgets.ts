@@ -18,18 +18,22 @@ const windowsOf = (row: 'new' | 'old') => `
       (select counts_with from api_keys where id = ${row}.key_id), ${row}.key_id))
     and ends_at > ${row}.at and starts_at <= ${row}.at`
 
-const isHeld = `old.cost_status = 'unknown' and old.cost_nano_usd is not null`
+/** A row that a sweep wrote for a call of a dead process (accounts/reservation-sweep.ts). */
+const isProvisional = `old.outcome = 'unknown' and old.attempts = '[]'`
+const amount = 'coalesce(old.cost_nano_usd, 0)'
 
 const places = dimensionsOf('old.')
 const sameHour = dimensions.map((name, index) => `${name} = ${places[index]}`).join(' and ')
 
 const hours = `
   update usage_hours
-  set calls = calls - 1, cost_nano_usd = cost_nano_usd - old.cost_nano_usd where ${sameHour};
+  set calls = calls - 1, cost_nano_usd = cost_nano_usd - ${amount},
+    unpriced_calls = unpriced_calls - case when old.cost_nano_usd is null then 1 else 0 end
+  where ${sameHour};
   delete from usage_hours where calls = 0 and ${sameHour};`
 
 const windows = `
-  update budget_windows set spent_nano_usd = spent_nano_usd - old.cost_nano_usd ${windowsOf('old')};`
+  update budget_windows set spent_nano_usd = spent_nano_usd - ${amount} ${windowsOf('old')};`
 
 /** SQLite's triggers, which run for each row. */
 const triggers = [
@@ -54,9 +58,19 @@ const triggers = [
    end`,
   // After a process has ended, its calls have provisional rows; the row of the call itself deletes this one
   // (storage/replay.ts), which subtracts it from the sums.
-  `create trigger usage_taken_back after delete on usage for each row when ${isHeld}
+  `create trigger usage_taken_back after delete on usage for each row when ${isProvisional}
    begin ${hours} ${windows} end`,
 ]
+
+/** Replaces the trigger that takes back provisional rows: it ignored those without an amount. */
+export function takingBackAnew(dialect: SqlDialect): readonly string[] {
+  if (dialect === 'sqlite') return ['drop trigger usage_taken_back', triggers.at(-1)!]
+  return [
+    'drop trigger usage_taken_back on usage',
+    'drop function usage_taken_back()',
+    ...takingBack,
+  ]
+}
 
 /** PostgreSQL's form of the last trigger. */
 const takingBack = [
@@ -68,7 +82,7 @@ const takingBack = [
      return null;
    end $$`,
   `create trigger usage_taken_back after delete on usage
-   for each row when (${isHeld}) execute function usage_taken_back()`,
+   for each row when (${isProvisional}) execute function usage_taken_back()`,
 ]
 
 /** SQL for the owners of the windows that include the rows; several keys may share one owner. */
