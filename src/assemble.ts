@@ -11,6 +11,7 @@ import {
   openStoreWithSecret,
   type Environment,
 } from './assemble/store.ts'
+import { watchModels } from './assemble/watch-models.ts'
 import { createMemoryBudget, type MemoryBudget } from './bytes/memory-budget.ts'
 import { collectNear, type Collector } from './bytes/collection.ts'
 import { workerCount, type Config, type ReadSettings, type Secrets } from './settings/config.ts'
@@ -93,6 +94,7 @@ export async function assemble(options: AssembleOptions) {
       for (const id of providerIds) calls.health.forget(id)
       log.level = next.config.logLevel
       if (concernsModels) faces.toolServer.announceToolsChanged()
+      void modelWatch?.look()
     },
     isDraining: () => server.draining(),
     note: createNote(store),
@@ -106,9 +108,9 @@ export async function assemble(options: AssembleOptions) {
   const read = () => stored.readSettings({ ...options, doubts: [] })
   generations.begin(build(await store.store.starting(read)))
   stored.watch(reread)
+  const modelWatch = worker?.isFirst === false ? null : watchModels(environment, store, current)
   const server = serverOf(parts, faces, options.onPortClosed ?? (() => undefined))
-  const openCircuits = () =>
-    new Map(current().providerIds.map((id) => [id, calls.health.troubled(id).length]))
+  const openCircuits = () => openCircuitsOf(parts)
   bindPages(server.router, {
     readMetrics: worker === undefined ? metrics.read : worker.sumMetrics(metrics),
     metricsToken: () => current().secrets.metricsToken,
@@ -127,10 +129,10 @@ export async function assemble(options: AssembleOptions) {
     toolServer: faces.toolServer,
     reload,
     reread,
+    modelWatch,
     providerIds: current().providerIds,
-    retiring: current().retiring,
     close: async () => {
-      stored.close()
+      for (const one of [stored, modelWatch]) one?.close()
       await store.closeRecords()
       await generations.close()
       await faces.close()
@@ -201,6 +203,11 @@ function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
     monotonic,
   })
   return { ...server, router }
+}
+
+/** For each provider, the number of upstream models whose circuit is not closed. */
+function openCircuitsOf({ current, calls }: Pick<Built, 'current' | 'calls'>) {
+  return new Map(current().providerIds.map((id) => [id, calls.health.troubled(id).length]))
 }
 
 type MemoryBudgetParts = { config: Config; now: () => number; onGarbage: (bytes: number) => void }

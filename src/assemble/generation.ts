@@ -1,11 +1,6 @@
 import { hash } from 'node:crypto'
 import { callerOfKey } from '../accounts/identify.ts'
-import {
-  configuredCatalog,
-  configuredRows,
-  readCatalogRows,
-  retiringDefaults,
-} from '../catalog/catalog.ts'
+import { configuredCatalog, configuredRows, readCatalogRows } from '../catalog/catalog.ts'
 import { createImageForm } from '../catalog/image-form.ts'
 import { createParameters } from '../catalog/model-parameters.ts'
 import { createPriceOf } from '../catalog/route-price.ts'
@@ -46,8 +41,6 @@ export type Generation = InForce &
     allowsOrigin: AllowsOrigin
     addressOf: ClientAddress
     providerIds: readonly string[]
-    /** Models in the settings that are deprecated or missing. */
-    retiring: readonly string[]
     /** Closes resources that no later generation uses, after the last call or the timeout. */
     end(timeoutMs: number): Promise<void>
   }
@@ -105,7 +98,6 @@ export function createGeneration(options: Options): Generation {
     allowsOrigin: createOriginRule(config),
     addressOf: createClientAddress(config.trustedProxies),
     providerIds: [...providers.configured.keys()],
-    retiring: retiringDefaults(catalog, config),
     end: async (timeoutMs) => {
       await underWay.emptied(timeoutMs)
       await providers.close()

@@ -48,7 +48,7 @@ function endTimeoutMs({ config: { limits } }: Generation): number {
 type Options = {
   /** Reads all settings, with the stored keys of providers. Rejects with a ConfigError. */
   readSettings: () => Promise<Loaded>
-  current: () => Pick<Generation, 'config' | 'secrets' | 'retiring'>
+  current: () => Pick<Generation, 'config' | 'secrets'>
   build: (settings: Changes['applied']) => Generation
   /** Makes the next generation the current one. */
   begin: (next: Generation, changes: Changes) => void
@@ -133,7 +133,7 @@ async function reloadOnce(options: Options, by: By): Promise<Reloaded> {
     applied_at: new Date(clock()).toISOString(),
     changed: [...changed],
     needs_restart: [...needsRestart],
-    notices: [...read.doubts, ...current().retiring],
+    notices: [...read.doubts],
   }
 }
 

@@ -68,29 +68,6 @@ export function configuredRows({
   return ownRows({ rows, entries, prefixes, endpointIds: endpoints.map(({ id }) => id) })
 }
 
-type Defaults = { defaultImageModel: string; defaultToolImageModel: string }
-
-/**
- * One warning per default model that is deprecated or deactivated. A deprecated model without an end needs no action:
- * its successor answers when the vendor no longer has it.
- */
-export function retiringDefaults(catalog: Catalog, defaults: Defaults): string[] {
-  const names = {
-    default_image_model: defaults.defaultImageModel,
-    default_tool_image_model: defaults.defaultToolImageModel,
-  }
-  return Object.entries(names).flatMap(([setting, name]) => {
-    const model = catalog.get(name)
-    if (model === undefined) return []
-    const { id, status, deactivated_at: end, successor } = catalog.describe(model).row
-    if (status === 'active') return []
-    if (status === 'deprecated' && end === undefined && successor !== undefined) return []
-    const until = end === undefined ? '' : `, end date ${end}`
-    const next = successor === undefined ? '' : `, successor ${successor}`
-    return `${setting}: ${id} is ${status}${until}${next}.`
-  })
-}
-
 const recentModelsMax = 1000
 
 export function createCatalog(options: CatalogOptions): Catalog {

@@ -22,13 +22,10 @@ import {
   type Command,
   type CommandResult,
 } from './command.ts'
+import { modelsInUse } from '../accounts/usage/models-in-use.ts'
 import { countActiveKeys } from '../accounts/key-list.ts'
-import {
-  configuredCatalog,
-  configuredRows,
-  readCatalogRows,
-  retiringDefaults,
-} from '../catalog/catalog.ts'
+import { configuredCatalog, configuredRows, readCatalogRows } from '../catalog/catalog.ts'
+import { modelNotices } from '../catalog/model-notices.ts'
 import { examineRedis } from '../peers/examine-redis.ts'
 import type { EndpointConfig } from '../providers/create-providers.ts'
 import { namePrefixes, vendors } from '../providers/index.ts'
@@ -82,7 +79,7 @@ type Finding = { finding: string; healthy: boolean }
 /** Checks the store and all configured providers; without secrets. Throws a ConfigError. */
 async function diagnose(readSettings: ReadSettings) {
   const atStart = readSettings()
-  const [{ stored, ...store }, redis, pictures] = await Promise.all([
+  const [{ stored, used = [], ...store }, redis, pictures] = await Promise.all([
     checkStore(atStart.config, atStart.secrets),
     checkRedis(atStart.config, atStart.secrets),
     checkPictures(atStart),
@@ -100,7 +97,7 @@ async function diagnose(readSettings: ReadSettings) {
     store,
     workers: workersText(config),
     redis,
-    catalog: catalogText(config),
+    ...catalogFacts(config, used),
     uploads: uploadDir ?? 'off (UPLOAD_DIR is not set)',
     pictures,
     providers,
@@ -123,6 +120,7 @@ function diagnosisText(found: Omit<Awaited<ReturnType<typeof diagnose>>, 'config
     `Workers   ${found.workers}`,
     `Redis     ${found.redis.finding}`,
     `Catalog   ${found.catalog}`,
+    `Models    ${found.models.join('\n          ') || 'None in use retires or changes its price within 30 days.'}`,
     `Uploads   ${found.uploads}`,
     `Pictures  ${found.pictures.finding}`,
     '',
@@ -167,17 +165,23 @@ async function checkPictures({ config, secrets }: Loaded): Promise<Finding> {
   return { finding, healthy: !failure }
 }
 
-function catalogText(config: Config): string {
+function catalogFacts(config: Config, used: readonly string[]) {
   const rows = readCatalogRows()
   const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock: Date.now })
   const own = Object.keys(config.catalog).length
   const entries = own === 0 ? '' : ` (${own} described in gateway.yaml)`
   const all = configuredRows({ ...config, rows, prefixes: namePrefixes }).rows.length
-  const found = `${all} models${entries}, auto is ${config.defaultImageModel}`
-  return [found, ...retiringDefaults(catalog, config)].join('; ')
+  return {
+    catalog: `${all} models${entries}, auto is ${config.defaultImageModel}`,
+    models: modelNotices(catalog, config, used, Date.now()).sentences,
+  }
 }
 
-type StoreFinding = Finding & { stored?: Stored & { notices: readonly string[] } }
+type StoreFinding = Finding & {
+  stored?: Stored & { notices: readonly string[] }
+  /** Ids of models in use. */
+  used?: readonly string[]
+}
 
 /** Checks the store, and reads its keys of providers. */
 async function checkStore(config: Config, secrets: Secrets): Promise<StoreFinding> {
@@ -191,13 +195,14 @@ async function checkStore(config: Config, secrets: Secrets): Promise<StoreFindin
     const { content: settings } = await readStoredSettings(store)
     const encryption = createEncryption({ ...config, ...secrets })
     const { keys, notices } = await readProviderKeys(store, encryption)
+    const used = await modelsInUse(store.reader, Date.now())
     const described = await store.describe()
     await store.check()
     const trouble = await store.look().catch((error: Error) => error.message)
     await store.close()
     const more = [...told, ...(trouble ? [trouble] : [])]
     const finding = [`${described}, ${active} active keys`, ...more].join('; ')
-    return { finding, healthy: trouble === undefined, stored: { keys, settings, notices } }
+    return { finding, healthy: trouble === undefined, stored: { keys, settings, notices }, used }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     if (error instanceof NoStore) return { finding: reason, healthy: true }

@@ -67,7 +67,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   const baseUrl = siteAddress({ ...config, port })
   lock?.listensAt(baseUrl)
   if (worker?.isFirst !== false) await greet({ ...assembled, settings, baseUrl, print })
-  events.started(baseUrl, providerIds, assembled.retiring)
+  events.started(baseUrl, providerIds)
+  void assembled.modelWatch?.look()
   // Node writes the cache only when it exits, which a killed process does not.
   flushCompileCache()
 }

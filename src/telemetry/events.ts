@@ -11,6 +11,7 @@ import type { Metrics } from './metrics.ts'
 import { createRefusals, type LoggedRefusals } from './refusals.ts'
 import { logRequest } from './request-line.ts'
 
+type ModelNotices = { retirements: readonly { id: string; atMs: number }[]; sentences: string[] }
 type Reloaded = components['schemas']['Reload']
 
 /** One function per business event: only this file and request-line.ts decide what is logged. */
@@ -128,9 +129,14 @@ function serverEvents(now: () => Log, metrics: Metrics) {
       acceptNextLoggedAtMs = nowMs + acceptPauseMs
       now().error({ code: codeOf(error) }, 'connections not accepted')
     },
-    /** `retiring` are models in the settings that are deprecated or unknown. */
-    started(address: string, providers: readonly string[], retiring: readonly string[]): void {
-      now().info({ address, providers, ...(retiring.length > 0 && { retiring }) }, 'listening')
+    started(address: string, providers: readonly string[]): void {
+      now().info({ address, providers }, 'listening')
+    },
+    /** The models in use were compared with the catalog; `isDue` logs the sentences on changes. */
+    modelsSeen({ retirements, sentences }: ModelNotices, isDue: boolean): void {
+      metrics.retirements.reset()
+      for (const { id, atMs } of retirements) metrics.retirements.set({ model: id }, atMs / 1000)
+      if (isDue) now().warn({ models: sentences }, 'models in use change')
     },
     ...storeEvents(now),
     ...backgroundEvents(now, metrics),

@@ -93,7 +93,7 @@ export function createMetrics({ bufferedBytes, settle: settleLog }: Options) {
   }
 }
 
-/** Metrics of attempts on providers, and of calls whose clients disconnected. */
+/** Metrics of attempts on providers, of calls whose clients disconnected, and of models in use. */
 function createCallMetrics({ counter, gauge, histogram }: Within) {
   return {
     left: counter(
@@ -111,6 +111,11 @@ function createCallMetrics({ counter, gauge, histogram }: Within) {
       'gateway_time_to_first_event_seconds',
       'Time from the start of a stream to its first event, by provider; earlier attempts count.',
       { labelNames: ['provider'], buckets: firstEventSeconds },
+    ),
+    retirements: gauge(
+      'gateway_model_retirement_timestamp_seconds',
+      'Unix time at which a model in use retires, by model.',
+      { labelNames: ['model'], aggregator: 'max' },
     ),
     webhookAttempts: counter(
       'gateway_webhook_attempts_total',

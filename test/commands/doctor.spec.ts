@@ -5,6 +5,8 @@ import type { Variables } from '../../src/settings/config.ts'
 import { startGatewayDouble } from '../support/connect/gateway-double.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { runCommand } from '../support/command-line.ts'
+import { openTestStore } from '../support/store.ts'
+import { usageRow } from '../support/usage-row.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 
 describe('doctor', () => {
@@ -70,6 +72,48 @@ describe('doctor', () => {
     const [request] = upstream.requests
     expect(request).to.include({ method: 'GET', path: '/v1/models' })
     expect(request?.headers.authorization).to.equal(`Bearer ${secret}`)
+  })
+
+  it('names the models in use that retire or change their price, with the ratio', async () => {
+    const nothing = /^Models    None in use retires or changes its price within 30 days\.$/m
+    expect((await run('doctor')).stdout).to.match(nothing)
+    const day = (days: number) =>
+      new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+    const priced = (usd: string) => ({
+      input_per_million_tokens: usd,
+      output_per_million_tokens: usd,
+    })
+    const catalog = {
+      'openai/new': { pricing: priced('2.5') },
+      'openai/old': { pricing: priced('1'), deactivated_at: day(10), successor: 'openai/new' },
+      'openai/gone': { pricing: priced('5'), deactivated_at: day(-3), successor: 'openai/new' },
+      'openai/rising': {
+        pricing: priced('1'),
+        price_changes: [{ from: day(20), pricing: priced('3') }],
+      },
+    }
+    const path = join(folder.path, 'gateway.yaml')
+    writeFileSync(path, JSON.stringify({ catalog, aliases: { house: 'openai/old' } }))
+    await run('keys create --mode live --name mine --models openai/rising', { CONFIG_FILE: path })
+    const store = await openTestStore(dataDir)
+    const { id } = await store.db.selectFrom('accounts').select('id').executeTakeFirstOrThrow()
+    const row = {
+      ...usageRow('req_1', Date.now() - 86_400_000),
+      account_id: id,
+      mode: 'live' as const,
+    }
+    await store.commit(store.insertions('usage', [{ ...row, model: 'openai/gone' }]))
+    await store.close()
+    const { code, stdout } = await run('doctor', { CONFIG_FILE: path })
+    expect(code).to.equal(0)
+    const sentences = [
+      `openai/gone retired on ${day(-3)}; its calls go to openai/new, which costs 0.5 times as much.`,
+      `openai/old retires on ${day(10)}; its calls go to openai/new, which costs 2.5 times as much.`,
+      `openai/rising costs 3 times as much from ${day(20)} on.`,
+    ]
+    expect(stdout).to.include(`Models    ${sentences.join('\n          ')}\n`)
+    const { stdout: text } = await run('doctor --json', { CONFIG_FILE: path })
+    expect(JSON.parse(text)).to.have.property('models').that.deep.equals(sentences)
   })
 
   it('reports the same as JSON, with all settings and no secret', async () => {
