@@ -118,7 +118,7 @@ export async function assemble(options: AssembleOptions) {
     openCircuits,
     publicOrigin: createPublicOrigin(config.baseUrl),
   })
-  metrics.observe({ running: server.running, openCircuits, openMarks: calls.openMarks })
+  metrics.observe({ running: server.running, openCircuits, ...calls })
   return {
     server,
     accounts: store.accounts,

@@ -3,6 +3,7 @@ import { runningCalls } from '../accounts/background-rows.ts'
 import { createProcessLeases } from '../accounts/process-leases.ts'
 import type { ResponseStore } from '../accounts/stored-responses.ts'
 import type { Sweep } from '../accounts/sweep.ts'
+import { createSumFolding } from '../accounts/usage/sum-folding.ts'
 import { createBackgroundCalls, type BackgroundCalls } from '../core/resilience/background-calls.ts'
 import type { TakeOver } from '../v1/image-jobs/take-over.ts'
 import { createJobPartials } from '../v1/image-jobs/job-partials.ts'
@@ -16,7 +17,7 @@ type Executed = Pick<StoreParts, 'store' | 'encryption'> & {
   current: () => { takeOver: TakeOver }
 }
 
-/** Builds what goes on without a connection: image jobs, and responses in the background. */
+/** Builds what goes on without a connection: image jobs, responses in the background, and the sums of usage. */
 export function assembleBackground(environment: Needed, executed: Executed) {
   const { config, events, clock, monotonic } = environment
   const { store, encryption, onEvent } = executed
@@ -35,11 +36,17 @@ export function assembleBackground(environment: Needed, executed: Executed) {
     limits,
   })
   const leases = leasesOf(environment, { ...executed, imageJobs, backgroundCalls })
+  const onSwept = (error?: unknown) => events.worked('sum_folding', error)
+  const sumFolding = createSumFolding({ store, onSwept })
   return {
     imageJobs,
     backgroundCalls,
     jobPartials: createJobPartials(),
-    close: leases.close,
+    sumDeltasWaiting: sumFolding.waiting,
+    close: () => {
+      leases.close()
+      sumFolding.close()
+    },
   }
 }
 

@@ -8,6 +8,7 @@ import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
 import { columnSql, creating, type Table } from './migrations/columns.ts'
 import { jobTables, ownersOfResponses } from './migrations/job-tables.ts'
 import { pictureTables } from './migrations/picture-files.ts'
+import { appendingDeltas } from './migrations/usage-deltas.ts'
 import { addingHours } from './migrations/usage-hours.ts'
 import { webhookTables } from './migrations/webhook-tables.ts'
 import { timeDiffersFromId } from './request-place.ts'
@@ -53,6 +54,11 @@ export const migrations: Record<string, Change> = {
   },
   '0036_calls_of_unknown_cost_from_0035': async (db, dialect) => {
     for (const statement of takingBackAnew(dialect)) await sql.raw(statement).execute(db)
+  },
+  // SQLite, which has one writer, keeps its triggers: to append and to add later costs it more.
+  '0037_usage_deltas_from_0035': async (db, dialect) => {
+    if (dialect === 'sqlite') return
+    for (const statement of appendingDeltas) await sql.raw(statement).execute(db)
   },
 }
 

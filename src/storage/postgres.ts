@@ -16,8 +16,8 @@ import { toStoreError } from './store-error.ts'
 import type { InsertionOptions, Store, StoreStatement } from './store.ts'
 import type { Tables } from './tables.ts'
 
-/** Keys of the gateway's advisory locks: for migrations, and for transactions that exclude each other. */
-export const locks = { migration: 0x4d414701, writing: 0x4d414702 }
+/** Keys of the gateway's advisory locks: for migrations, transactions that exclude each other, and the fold of deltas. */
+export const locks = { migration: 0x4d414701, writing: 0x4d414702, fold: 0x4d414703 }
 
 type DialectOptions = {
   /**

@@ -155,19 +155,21 @@ type Observed = {
   /** For each provider, the number of upstream models whose circuit is not closed. */
   openCircuits: () => ReadonlyMap<string, number>
   openMarks: () => number
+  sumDeltasWaiting: () => number
 }
 
-function observe({ gauge }: Within, { running, openCircuits, openMarks }: Observed) {
-  const runningRequests: Gauge = gauge(
-    'gateway_running_requests',
-    'Requests that are not answered yet, this one included.',
-    { collect: () => runningRequests.set(running()) },
-  )
-  const marks: Gauge = gauge(
-    'gateway_call_marks_open',
-    'Calls without a budget that wait for a vendor or for their row.',
-    { collect: () => marks.set(openMarks()) },
-  )
+function observe({ gauge }: Within, now: Observed) {
+  const observed = (name: string, help: string, read: () => number, aggregator?: 'max') => {
+    const collect = () => one.set(read())
+    const one: Gauge = gauge(name, help, aggregator ? { aggregator, collect } : { collect })
+  }
+  const running = 'Requests that are not answered yet, this one included.'
+  observed('gateway_running_requests', running, now.running)
+  const marks = 'Calls without a budget that wait for a vendor or for their row.'
+  observed('gateway_call_marks_open', marks, now.openMarks)
+  const deltas = 'Changes of usage sums that wait to be folded into them, up to 100,000.'
+  // Each worker counts the same rows.
+  observed('gateway_sum_deltas_waiting', deltas, now.sumDeltasWaiting, 'max')
   const circuits: Gauge<'provider'> = gauge(
     'gateway_open_circuits',
     'Models of a provider that are not called for a while after failures.',
@@ -177,7 +179,7 @@ function observe({ gauge }: Within, { running, openCircuits, openMarks }: Observ
       aggregator: 'max',
       collect: () => {
         circuits.reset()
-        for (const [provider, count] of openCircuits()) circuits.set({ provider }, count)
+        for (const [provider, count] of now.openCircuits()) circuits.set({ provider }, count)
       },
     },
   )

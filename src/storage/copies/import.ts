@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Kysely, sql, type CompiledQuery } from 'kysely'
 import { changeFolder } from '../folder-lock.ts'
+import { foldDeltas } from '../fold-deltas.ts'
 import { makeFile, makeFolder } from '../folder.ts'
 import { integersPlugin } from '../integers.ts'
 import { migrate, newestSchema, schemaFor } from '../migrations.ts'
@@ -94,7 +95,7 @@ export async function importIntoDatabase(options: {
   try {
     return await options.store.db.transaction().execute(async (db) => {
       await assertEmptyDatabase(db)
-      const filled = await fillStore({ file, db, onHead: assertNewest })
+      const filled = await fillStore({ file, db, onHead: assertNewest, onEnd: () => foldAll(db) })
       return { ...filled, file, replaced: null }
     })
   } catch (error) {
@@ -105,6 +106,10 @@ export async function importIntoDatabase(options: {
     const why = isOfRows ? `${message}.` : `${diagnosis.reason}. ${diagnosis.remedy}`
     throw new StoreError(`${what}: ${why} Nothing was imported.`)
   }
+}
+
+async function foldAll(db: Kysely<Tables>): Promise<void> {
+  for (let folded = 1; folded > 0;) folded = await foldDeltas(db)
 }
 
 async function assertEmptyDatabase(db: Kysely<Tables>): Promise<void> {

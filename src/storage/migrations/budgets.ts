@@ -72,15 +72,18 @@ export function takingBackAnew(dialect: SqlDialect): readonly string[] {
   ]
 }
 
-/** PostgreSQL's form of the last trigger. */
-const takingBack = [
-  `create function usage_taken_back() returns trigger language plpgsql as $$
+/** PostgreSQL's function of the last trigger; `sums` subtracts the row from the sums. */
+export const takingBackFrom = (sums: string): string => `
+   create or replace function usage_taken_back() returns trigger language plpgsql as $$
    begin
-     ${hours}
+     ${sums}
      perform budgets_lock(array[old.account_id], array[old.key_id], array[old.at]);
      ${windows}
      return null;
-   end $$`,
+   end $$`
+
+const takingBack = [
+  takingBackFrom(hours),
   `create trigger usage_taken_back after delete on usage
    for each row when (${isProvisional}) execute function usage_taken_back()`,
 ]

@@ -18,7 +18,7 @@ export function dimensionsOf(row: string): string[] {
 }
 
 /** The SQL of a ledger row's part of a sum. */
-function partOf(row: string, column: string): string {
+export function partOf(row: string, column: string): string {
   if (column === 'calls') return '1'
   if (column === 'cached_calls') return `case when ${row}cache = 'hit' then 1 else 0 end`
   if (column === 'unpriced_calls') return `case when ${row}cost_nano_usd is null then 1 else 0 end`
@@ -35,30 +35,35 @@ export function addingHours(
   names: readonly string[] = Object.keys(columns),
 ): string[] {
   const sums = names.filter((name) => !dimensions.includes(name))
-  const partsOf = (row: string) => sums.map((name) => partOf(row, name))
   const into = `insert into usage_hours (${[...dimensions, ...sums].join(', ')})`
   const conflict = `
     on conflict (${dimensions.join(', ')}) do update set
     ${sums.map((name) => `${name} = usage_hours.${name} + excluded.${name}`).join(', ')};`
   if (dialect === 'sqlite') {
-    const values = [...dimensionsOf('new.'), ...partsOf('new.')]
+    const values = [...dimensionsOf('new.'), ...sums.map((name) => partOf('new.', name))]
     return [
       `create trigger usage_hours_add after insert on usage for each row
        begin ${into} values (${values.join(', ')}) ${conflict} end`,
     ]
   }
-  const places = dimensionsOf('added.')
-  const totals = partsOf('added.').map((value) => `sum(${value})`)
-  const numbers = places.map((_, index) => index + 1).join(', ')
   // Rows are locked in key order, so that concurrent statements cannot deadlock.
+  const numbers = dimensions.map((_, index) => index + 1).join(', ')
   return [
-    `create function usage_hours_add() returns trigger language plpgsql as
-     $$ begin
-       ${into} select ${[...places, ...totals].join(', ')} from added
-       group by ${numbers} order by ${numbers} ${conflict}
-       return null;
-     end $$`,
+    addingRows(`${into} ${sumsOfAdded(sums)} order by ${numbers} ${conflict}`),
     `create trigger usage_hours_add after insert on usage
      referencing new table as added for each statement execute function usage_hours_add()`,
   ]
+}
+
+/** The query for the sums of the rows that a statement of PostgreSQL has added. */
+export function sumsOfAdded(sums: readonly string[]): string {
+  const totals = sums.map((name) => `sum(${partOf('added.', name)})`)
+  const numbers = dimensions.map((_, index) => index + 1).join(', ')
+  return `select ${[...dimensionsOf('added.'), ...totals].join(', ')} from added group by ${numbers}`
+}
+
+/** PostgreSQL's function of the trigger of new rows. */
+export function addingRows(statement: string): string {
+  return `create or replace function usage_hours_add() returns trigger language plpgsql as
+     $$ begin ${statement} return null; end $$`
 }
