@@ -23,6 +23,7 @@ import {
   removeProviderKey,
   setProviderKey,
 } from './commands/providers.ts'
+import { reconcile } from './commands/reconcile.ts'
 import { reportUsage } from './commands/report-usage.ts'
 import { ConfigError, readVariables, type Variables } from './settings/config.ts'
 import { withStart } from './settings/start-record.ts'
@@ -62,6 +63,8 @@ const commandsHelp = `\
                          encrypt the stored keys with a new key, or with the first of ENCRYPTION_KEY
   usage [--by model,day] [--since 7d] [--until <date>] [--account <id>] [--member <id>]
         [--mode test]    print usage and cost
+  reconcile <file> [--provider <id>] [--tolerance-usd 0.01]
+                         compare a cost export of a vendor with the ledger
   setup-link             print a one-time link that creates an owner, or resets an owner's password
   people password-link <e-mail>
                          print a one-time link that sets a new password for a person
@@ -107,6 +110,7 @@ const examples: Readonly<Record<string, string>> = {
   'cassettes import': 'checkout checkout.json',
   'providers set-key': vendors[0]!.id,
   'providers remove-key': vendors[0]!.id,
+  reconcile: 'cost_2026-11-01_2026-11-30.csv',
   usage: '--by model,day --since 30d --mode live',
   'people password-link': 'ada@example.com',
   backup: 'gateway-backup.db',
@@ -154,6 +158,7 @@ const commands: Readonly<Record<string, Command>> = {
   'providers remove-key': removeProviderKey,
   'providers encrypt-again': encryptProviderKeys,
   doctor,
+  reconcile,
   usage: reportUsage,
   settings: () => Promise.resolve({ text: settingsTable() }),
 }

@@ -1,4 +1,5 @@
 import type { ChatRequest, NativeRequest } from '../core/chat/chat.ts'
+import type { CostForm } from '../core/money/cost-export.ts'
 import type { ImageConfigSchema, Target } from '../core/model.ts'
 import type { Provider } from '../core/route.ts'
 import type { ChatDialect } from './openai-compatible/dialect.ts'
@@ -46,6 +47,8 @@ export type Vendor = {
   onlyPictures?: true
   /** An API of the gateway that the vendor has too. */
   nativeApi?: NativeRequest['api']
+  /** The forms of the vendor's cost exports. */
+  costForms?: readonly CostForm[]
   /** The vendor whose models it has: those of the same name have their abilities and prices. */
   modelsOf?: string
   /** The contract schema of `image_config` for the vendor's models. */

@@ -16,6 +16,16 @@ export const anthropic: Vendor = {
   imageConfig: 'ImageConfigOpenai',
   thoughtsShown: 'asked',
   nativeApi: 'messages',
+  costForms: [
+    { day: 'usage_date_utc', item: 'model', amount: 'cost_usd', roundedDecimals: 2 },
+    {
+      day: 'starting_at',
+      item: 'model',
+      amount: 'amount',
+      amountDecimals: 2,
+      currency: 'currency',
+    },
+  ],
   writeChat,
   build: (endpoint) => ({ id: endpoint.id, chat: chatAdapter(endpoint) }),
 }

@@ -78,6 +78,10 @@ const overOwnApis = withResponses(
 /** OpenAI itself (docs/vendors.md#openai). */
 export const openai: Vendor = {
   ...overOwnApis,
+  // The CSV of the dashboard has the flattened names of the costs API.
+  costForms: [
+    { day: 'start_time', item: 'line_item', amount: 'amount_value', currency: 'amount_currency' },
+  ],
   build: (endpoint) => ({
     ...overOwnApis.build(endpoint),
     moderation: moderationAdapter(endpoint),
