@@ -346,6 +346,26 @@ export interface components {
                  */
                 stored_responses_days: number;
                 /**
+                 * @description Whole months of usage rows that `archive` keeps in the store beside the current month. It writes older months to files and then removes their rows; the sums of reports stay. 0 keeps all rows.
+                 * @default 0
+                 */
+                usage_months: number;
+                /**
+                 * @description Time for which audit events are kept; 0 keeps them for ever.
+                 * @default 0
+                 */
+                audit_event_days: number;
+                /**
+                 * @description Time for which the counts of refused calls are kept.
+                 * @default 30
+                 */
+                refusal_days: number;
+                /**
+                 * @description Time for which the answer to a request with an `Idempotency-Key` is kept. Longer answers use more of the space of an account.
+                 * @default 1
+                 */
+                idempotent_answer_days: number;
+                /**
                  * @description Time for which the pictures of jobs are stored, encrypted; 0 makes no jobs. With PostgreSQL it needs `PICTURE_BUCKET` and `ENCRYPTION_KEY`.
                  * @default 7
                  */
@@ -794,6 +814,38 @@ export const settings = [
     "standard": 30,
     "needsRestart": false,
     "description": "Time for which responses of `/v1/responses` are stored, encrypted, unless the request has `store` false; 0 stores none. With PostgreSQL it needs `ENCRYPTION_KEY`."
+  },
+  {
+    "group": "Retention",
+    "name": "limits.usage_months",
+    "variable": null,
+    "standard": 0,
+    "needsRestart": true,
+    "description": "Whole months of usage rows that `archive` keeps in the store beside the current month. It writes older months to files and then removes their rows; the sums of reports stay. 0 keeps all rows."
+  },
+  {
+    "group": "Retention",
+    "name": "limits.audit_event_days",
+    "variable": null,
+    "standard": 0,
+    "needsRestart": true,
+    "description": "Time for which audit events are kept; 0 keeps them for ever."
+  },
+  {
+    "group": "Retention",
+    "name": "limits.refusal_days",
+    "variable": null,
+    "standard": 30,
+    "needsRestart": true,
+    "description": "Time for which the counts of refused calls are kept."
+  },
+  {
+    "group": "Retention",
+    "name": "limits.idempotent_answer_days",
+    "variable": null,
+    "standard": 1,
+    "needsRestart": false,
+    "description": "Time for which the answer to a request with an `Idempotency-Key` is kept. Longer answers use more of the space of an account."
   },
   {
     "group": "Pictures of jobs",

@@ -1,6 +1,7 @@
 /** The command line: `npm run -s gateway -- <command>`. */
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
+import { archive } from './commands/archive.ts'
 import { backup, exportRows, importRows, migrate, restore } from './commands/copies.ts'
 import {
   UsageError,
@@ -75,6 +76,7 @@ const commandsHelp = `\
   export <file> [--force]
                          write all rows of the store as lines of JSON
   import <file>          fill an empty store, SQLite or PostgreSQL, from an export
+  archive <folder>       write closed months of usage to files, and remove the rows that usage_months does not keep
   migrate [--dry-run]    run missing migrations; --dry-run tries them on a copy
   doctor                 report what is configured, reachable and missing
   doctor --connect <address> [--key <key>]
@@ -117,6 +119,7 @@ const examples: Readonly<Record<string, string>> = {
   restore: 'gateway-backup.db',
   export: 'gateway-export.jsonl',
   import: 'gateway-export.jsonl',
+  archive: '/backup/usage',
   migrate: '--dry-run',
   doctor: '--connect https://gateway.example/mcp',
 }
@@ -141,6 +144,7 @@ const commands: Readonly<Record<string, Command>> = {
   restore,
   export: exportRows,
   import: importRows,
+  archive,
   migrate,
   'accounts create': createAccount,
   'accounts list': listAccounts,

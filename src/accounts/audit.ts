@@ -7,6 +7,8 @@ import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import { listPage } from './list-page.ts'
+import { removeRows, sweepAgain, takeTurn } from './sweep.ts'
+import { dayMs, hourMs } from './usage/range.ts'
 
 type Schemas = components['schemas']
 type AuditEvent = Schemas['AuditEvent']
@@ -49,7 +51,7 @@ export type ChangeParts = {
 
 export type Audit = ReturnType<typeof createAudit>
 
-/** The log of administrative changes. Events are never changed or removed. */
+/** The log of administrative changes. Events are never changed. */
 export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number) {
   return {
     /** Records a change in the transaction that makes it, so that both are committed or neither. */
@@ -75,6 +77,25 @@ export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number) {
     list: (filter: Filter, page: PageRequest) =>
       listPage(select(db, filter), page, { time: 'at', toItem: toEvent }),
   }
+}
+
+type AuditSweep = {
+  store: Pick<Store, 'db'>
+  clock: () => number
+  limits: { auditEventDays: number }
+  onSwept: (error?: unknown) => void
+}
+
+/** Removes events that are older than `audit_event_days`, every hour; none without the setting. */
+export function sweepAudit({ store: { db }, clock, limits, onSwept }: AuditSweep) {
+  const { auditEventDays: days } = limits
+  const work = async () => {
+    const now = clock()
+    if (days === 0 || !(await takeTurn(db, 'audit_events', now, hourMs))) return false
+    await removeRows(db, 'audit_events', sql`at < ${now - days * dayMs}`)
+    return true
+  }
+  return sweepAgain(work, { intervalMs: hourMs, onSwept })
 }
 
 /** The members that differ between two versions of the same settings; undefined for equal versions. */

@@ -21,7 +21,7 @@ const clientTtlMs = 400 * 86_400_000
 /** Above this number, the oldest attempts of the same account are removed. */
 const attemptsPerAccountMax = 200
 /** How long an attempt stays listed: one month, like the daily usage pages. */
-export const attemptTtlMs = 30 * 86_400_000
+const attemptTtlMs = 30 * 86_400_000
 /** Maximum of attempts without an account: lower, since any client can cause such attempts. */
 const unknownAttemptsMax = 500
 const unknownAttemptTtlMs = 7 * 86_400_000

@@ -6,10 +6,10 @@ import { ProviderFailure } from '../core/failure.ts'
 import { remedyFor } from '../core/words/remedies.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Tables } from '../storage/tables.ts'
-import { attemptTtlMs, type BatchOptions } from './connection-log.ts'
+import type { BatchOptions } from './connection-log.ts'
 import { timeText } from './key-form.ts'
 import { sweepAgain } from './sweep.ts'
-import { hourMs, timeRange } from './usage/range.ts'
+import { dayMs, hourMs, timeRange } from './usage/range.ts'
 import { rangeText } from './usage/report.ts'
 
 type Schemas = components['schemas']
@@ -35,8 +35,10 @@ const rowsPerAccountMax = 5000
 /** The codes counted without an account; other such requests are mostly network scans. */
 const codesWithoutAccount: ReadonlySet<string> = new Set(['invalid_api_key', 'invalid_token'])
 
-export function createRefusals({ store: { db }, clock, limits, onWritten }: BatchOptions) {
-  const { connectionLogWaitingMax: waitingMax, keyUseWriteMs } = limits
+type Options = BatchOptions & { limits: { refusalDays: number } }
+
+export function createRefusals({ store: { db }, clock, limits, onWritten }: Options) {
+  const { connectionLogWaitingMax: waitingMax, keyUseWriteMs, refusalDays } = limits
   let waiting = new Map<string, Tables['refusals']>()
   const write = async (): Promise<boolean> => {
     if (waiting.size === 0) return false
@@ -51,7 +53,7 @@ export function createRefusals({ store: { db }, clock, limits, onWritten }: Batc
     }
     await db
       .deleteFrom('refusals')
-      .where('hour_at', '<', clock() - attemptTtlMs)
+      .where('hour_at', '<', clock() - refusalDays * dayMs)
       .execute()
     const ids = new Set(rows.map(([, row]) => row.account_id))
     for (const id of ids) await removeExcess(db, id)

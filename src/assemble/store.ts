@@ -1,5 +1,5 @@
 import { createAccounts } from '../accounts/accounts.ts'
-import { createAudit } from '../accounts/audit.ts'
+import { createAudit, sweepAudit } from '../accounts/audit.ts'
 import { createConnectionLog } from '../accounts/connection-log.ts'
 import { createIdentify } from '../accounts/identify.ts'
 import { createKeyWatch } from '../accounts/key-watch.ts'
@@ -118,6 +118,7 @@ export function assembleStore(environment: Environment, opened: OpenStore) {
   const logged = { store, clock, limits }
   const connectionLog = createConnectionLog({ ...logged, onWritten: written('connection_log') })
   const refusals = createRefusals({ ...logged, onWritten: written('refusals') })
+  const auditSweep = sweepAudit({ store, clock, limits, onSwept: written('audit_events') })
   const keyWatch = createKeyWatch({ store, clock, ...limits })
   const known = createIdentify({
     store,
@@ -166,6 +167,7 @@ export function assembleStore(environment: Environment, opened: OpenStore) {
     /** Writes pending rows for the last time; does not close the store. */
     closeRecords: async () => {
       keyWatch.close()
+      auditSweep.close()
       await lastUse.close()
       await connectionLog.close()
       await refusals.close()

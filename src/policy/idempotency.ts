@@ -29,6 +29,7 @@ type Options = {
   limits: () => {
     idempotencyBytesMax: number
     idempotencyAnswerBytesMax: number
+    idempotentAnswerDays: number
     chatTimeoutMs: number
     imageTimeoutMs: number
   }
@@ -55,7 +56,7 @@ type Parts = Options & {
   freed: Map<string, Row>
 }
 
-/** Answers by idempotency keys, kept in the store for a day (docs/behaviour.md#idempotency). */
+/** Answers by idempotency keys, kept in the store for `idempotent_answer_days` (docs/behaviour.md#idempotency). */
 export function createIdempotency(options: Options) {
   const { store, limits, clock, onFault } = options
   const answerStore = createAnswerStore(store.db)
@@ -127,7 +128,7 @@ async function claimKey(request: KeyedRequest, parts: Parts): Promise<Claimed> {
 
 function rowOf(request: KeyedRequest, { clock, limits }: Parts): Row {
   const { caller, operation, fingerprint, requestId } = request
-  const { chatTimeoutMs, imageTimeoutMs } = limits()
+  const { chatTimeoutMs, imageTimeoutMs, idempotentAnswerDays } = limits()
   const now = clock()
   const longestMs = Math.max(chatTimeoutMs, imageTimeoutMs)
   return {
@@ -144,7 +145,7 @@ function rowOf(request: KeyedRequest, { clock, limits }: Parts): Row {
     body_bytes: 0,
     created_at: now,
     deadline_at: now + longestMs + deadlineSpareMs,
-    expires_at: now + dayMs,
+    expires_at: now + idempotentAnswerDays * dayMs,
   }
 }
 

@@ -8,6 +8,7 @@ import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
 import { columnSql, creating, type Table } from './migrations/columns.ts'
 import { jobTables, ownersOfResponses } from './migrations/job-tables.ts'
 import { pictureTables } from './migrations/picture-files.ts'
+import { archiveTables } from './migrations/usage-archives.ts'
 import { appendingDeltas } from './migrations/usage-deltas.ts'
 import { addingHours } from './migrations/usage-hours.ts'
 import { webhookTables } from './migrations/webhook-tables.ts'
@@ -60,6 +61,7 @@ export const migrations: Record<string, Change> = {
     if (dialect === 'sqlite') return
     for (const statement of appendingDeltas) await sql.raw(statement).execute(db)
   },
+  '0038_usage_archives_from_0035': creatingAll(archiveTables),
 }
 
 function creatingAll(tables: Readonly<Record<string, Table>>): Change {

@@ -9,6 +9,7 @@ import type { Column, Row, Table } from './migrations/columns.ts'
 import { pictureTables } from './migrations/picture-files.ts'
 import { jobTables, responseOwner } from './migrations/job-tables.ts'
 import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
+import { archiveTables } from './migrations/usage-archives.ts'
 import { webhookTables } from './migrations/webhook-tables.ts'
 
 /**
@@ -35,6 +36,7 @@ export const tables = {
   ...pictureTables,
   ...webhookTables,
   ...cassetteTables,
+  ...archiveTables,
 }
 
 /** The rows of all tables. */

@@ -31,6 +31,21 @@ forEachStore('what is kept for an idempotency key', (kind) => {
     expect(own.upstream.requests).to.have.length(2)
   })
 
+  it('is kept for the days of the setting', async () => {
+    let now = Date.parse('2026-11-22T12:00:00Z')
+    const limits = { cache_ttl_seconds: 0, idempotent_answer_days: 3 }
+    await using own = await startOwnEndpoint({ clock: () => now, limits })
+    own.upstream.answer((_request, index) => completion(`Answer ${index}.`))
+    const headers = { 'idempotency-key': newKey() }
+    await (await own.chat({}, { headers })).text()
+    now += 3 * 86_400_000 - 1000
+    const replayed = await own.chat({}, { headers })
+    expect(replayed.headers.get('idempotent-replayed')).to.equal('true')
+    now += 1001
+    const anew = await own.chat({}, { headers })
+    expect(anew.headers.get('idempotent-replayed')).to.equal(null)
+  })
+
   it('is not restarted by a replica whose clock is a minute ahead while another one may run it', async () => {
     let now = Date.parse('2026-11-22T12:00:00Z')
     const limits = { cache_ttl_seconds: 0, chat_timeout_ms: 1000, image_timeout_ms: 1000 }

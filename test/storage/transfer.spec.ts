@@ -209,8 +209,8 @@ describe('an export', () => {
         /the column cost_nano_usd must hold a whole number\.$/,
       ],
       'has a table that there is not': [
-        (text) => text.replace('"table":"usage"', '"table":"usage_hours"'),
-        /unknown table 'usage_hours'\.$/,
+        (text) => text.replace('"table":"usage"', '"table":"usage_days"'),
+        /unknown table 'usage_days'\.$/,
       ],
       'has a column that there is not': [
         (text) => text.replaceAll('"key_id"', '"kez_id"'),

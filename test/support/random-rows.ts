@@ -7,8 +7,10 @@ import { integerColumns } from '../../src/storage/tables.ts'
 /** Rows of the store, by table name. */
 export type Rows = Readonly<Record<string, readonly Record<string, SQLInputValue>[]>>
 
-/** Tables that an export contains, in the order of the export. */
-export const tables = [...exportedTables].map(([name, { key }]) => ({ name, key }))
+/** Tables that an export contains, in the order of the export; the sums of archived rows cannot be random. */
+export const tables = [...exportedTables]
+  .filter(([name]) => name !== 'usage_archives')
+  .map(([name, { key }]) => ({ name, key }))
 
 /** Ids that rows of other tables refer to. */
 const referred: Readonly<Record<string, string>> = { account_id: 'acc_1', person_id: 'usr_1' }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
 import { systemReason } from '../../core/words/system-reason.ts'
 import { newer, schemaFor } from '../migrations.ts'
 import { keyOf, type Table } from '../migrations/columns.ts'
@@ -52,6 +54,9 @@ export const exportedTables: ReadonlyMap<string, ExportPlan> = new Map(
     ]),
 )
 
+/** The sums of archived calls in an export, whose rows are not in it; `import` adds the rows to them. */
+export const archivedHours = 'usage_hours'
+
 type StoredValue = string | number | null | Uint8Array
 
 /** Converts a value to JSON. Bytes become an object with `base64`, which distinguishes them from texts. */
@@ -90,10 +95,10 @@ const bytesAtOnce = 4_194_304
 const lineBytesMax = 16_777_216
 
 /**
- * Reads a whole export; resolves with its number of rows. Throws a StoreError, also for a wrong checksum in
+ * Reads a whole export; resolves with its last line. Throws a StoreError, also for a wrong checksum in
  * the last line: the caller must then discard the rows that the listeners received.
  */
-export async function readExport(path: string, listeners: Listeners): Promise<number> {
+export async function readExport(path: string, listeners: Listeners): Promise<ExportEnd> {
   const reading = createReading(listeners)
   const refuse = (reason: string) =>
     new StoreError(`${path} cannot be imported: line ${reading.line()}: ${reason}.`)
@@ -164,7 +169,7 @@ function createReading({ onHead, onRows }: Listeners) {
       }
       if (end === undefined) hash.update(bytes)
     },
-    end: (): number => {
+    end: (): ExportEnd => {
       if (head === undefined) throw new ExportFault('it is empty')
       if (end === undefined)
         throw new ExportFault('it ends before its last line: the file was cut off')
@@ -174,7 +179,7 @@ function createReading({ onHead, onRows }: Listeners) {
         throw new ExportFault(
           `the number of rows of ${wrong?.[0] ?? 'all tables'} does not match the first line`,
         )
-      return total
+      return end
     },
   }
 }
@@ -204,7 +209,8 @@ function headIn(value: Values): ExportHead {
 function tableIn(value: Values, found: ReadonlyMap<string, number>): ExportTable {
   const { table, columns } = value
   const name = String(table)
-  if (!exportedTables.has(name)) throw new ExportFault(`unknown table '${name.slice(0, 100)}'`)
+  if (!exportedTables.has(name) && name !== archivedHours)
+    throw new ExportFault(`unknown table '${name.slice(0, 100)}'`)
   if (found.has(name)) throw new ExportFault(`the table ${name} comes twice`)
   if (!Array.isArray(columns) || !columns.every(isColumn))
     throw new ExportFault(`the columns of ${name} are not a list of names`)
@@ -225,12 +231,18 @@ function rowOf(columns: readonly string[], values: readonly unknown[]): Exported
   }
 }
 
+/** Whether the file of this path, or the temporary file for it, is compressed. */
+export const isCompressed = (path: string): boolean => /\.gz(\.part-\d+)?$/.test(path)
+
 /** The lines of a file, each with its newline. */
 async function* linesOf(path: string): AsyncGenerator<Buffer> {
   let rest: Buffer[] = []
   let restBytes = 0
+  const file = createReadStream(path)
+  // Errors of the file end the other stream.
+  const content = isCompressed(path) ? pipeline(file, createGunzip(), () => undefined) : file
   // Without an encoding the chunks are Buffers.
-  for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
+  for await (const piece of content as AsyncIterable<Buffer>) {
     let from = 0
     for (let at = piece.indexOf(0x0a); at !== -1; at = piece.indexOf(0x0a, from)) {
       yield Buffer.concat([...rest, piece.subarray(from, at + 1)])

@@ -7,11 +7,12 @@ import { makeFile, makeFolder } from '../folder.ts'
 import { integersPlugin } from '../integers.ts'
 import { migrate, newestSchema, schemaFor } from '../migrations.ts'
 import { openSqlite } from '../sqlite.ts'
+import { sqlDialectOf } from '../sql-dialect.ts'
 import { StoreError, toStoreError } from '../store-error.ts'
 import { storePath, type Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { replaceStore } from './backup.ts'
-import { readExport, type ExportedRow, type ExportHead } from './export-format.ts'
+import { archivedHours, readExport, type ExportedRow, type ExportHead } from './export-format.ts'
 import { checkStoreFile, copyFailure, spaceRemedy } from './store-file.ts'
 
 /** The imported rows; `replaced` is the folder with the empty store that was replaced. */
@@ -152,16 +153,17 @@ type Filled = { head: ExportHead; rows: number; costNanoUsd: string }
  * store with the export. Throws a StoreError; the caller must then discard the inserted rows.
  */
 async function fillStore({ file, db, onHead, onEnd }: Filling): Promise<Filled> {
-  const sums = new Map<string, bigint>()
+  const [sums, archived] = [new Map<string, bigint>(), new Map<string, bigint>()]
   let head: ExportHead | undefined
   let compiled: { of: string; query: CompiledQuery } | undefined
-  const rows = await readExport(file, {
+  const { rows } = await readExport(file, {
     onHead: async (found) => {
       head = found
       await onHead?.(found)
     },
     onRows: async (table, batch) => {
       if (table === 'usage') batch.forEach((row) => addCost(sums, row))
+      if (table === 'usage_archives') batch.forEach((row) => addCost(archived, row))
       const of = `${table} ${batch.length} ${Object.keys(batch[0]!).join()}`
       // Batches of the same form share a query, since compiling takes longer than inserting.
       if (compiled?.of !== of) compiled = { of, query: insertionOf(db, table, batch) }
@@ -170,7 +172,7 @@ async function fillStore({ file, db, onHead, onEnd }: Filling): Promise<Filled> 
     },
   })
   await onEnd?.()
-  await assertSame(db, head!, sums)
+  await assertSame(db, head!, { sums, archived })
   const costNanoUsd = [...sums.values()].reduce((sum, cost) => sum + cost, 0n)
   return { head: head!, rows, costNanoUsd: String(costNanoUsd) }
 }
@@ -183,7 +185,10 @@ function insertionOf(
   const columns = Object.keys(batch[0]!)
   const rows = batch.map((row) => sql`(${sql.join(Object.values(row))})`)
   const names = sql.join(columns.map((name) => sql.ref(name)))
-  return sql`insert into ${sql.table(table)} (${names}) values ${sql.join(rows)}`.compile(db)
+  // PostgreSQL's table of this name is a view.
+  const isView = table === archivedHours && sqlDialectOf(db) === 'postgres'
+  const into = sql.table(isView ? 'usage_deltas' : table)
+  return sql`insert into ${into} (${names}) values ${sql.join(rows)}`.compile(db)
 }
 
 function addCost(sums: Map<string, bigint>, row: ExportedRow): void {
@@ -196,19 +201,21 @@ function addCost(sums: Map<string, bigint>, row: ExportedRow): void {
 async function assertSame(
   db: Kysely<Tables>,
   head: ExportHead,
-  sums: ReadonlyMap<string, bigint>,
+  { sums, archived }: Record<'sums' | 'archived', ReadonlyMap<string, bigint>>,
 ): Promise<void> {
   for (const [table, expected] of Object.entries(head.rows)) {
     const { rows } = await sql<{ found: unknown }>`
       select count(*) as found from ${sql.table(table)}`.execute(db)
     if (Number(rows[0]!.found) !== expected) throw differing(`its table ${table}`)
   }
-  for (const table of ['usage', 'usage_hours'] as const) {
+  const ofHours = new Map(sums)
+  for (const [id, cost] of archived) ofHours.set(id, (sums.get(id) ?? 0n) + cost)
+  for (const [table, own] of Object.entries({ usage: sums, usage_hours: ofHours })) {
     const { rows } = await sql<{ account: string; total: string }>`
       select account_id as account, cast(coalesce(sum(cost_nano_usd), 0) as text) as total
       from ${sql.table(table)} group by account_id`.execute(db)
-    const isSame = rows.every(({ account, total }) => BigInt(total) === sums.get(account))
-    if (!isSame || rows.length !== sums.size) throw differing(`the sums of its table ${table}`)
+    const isSame = rows.every(({ account, total }) => BigInt(total) === own.get(account))
+    if (!isSame || rows.length !== own.size) throw differing(`the sums of its table ${table}`)
   }
 }
 

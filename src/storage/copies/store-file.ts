@@ -53,7 +53,7 @@ export function checkStoreFile(path: string, what: string): Contents {
       throw refuse('it is damaged (rows refer to rows that are missing)')
     const migrations = namesIn(database, 'SELECT name FROM kysely_migration')
     assertUsable(migrations, what)
-    if (tables.has('usage_hours') && !sumsAgree(database))
+    if (tables.has('usage_hours') && !sumsAgree(database, tables.has('usage_archives')))
       throw refuse('it is damaged (its hourly sums do not match its rows)')
     return { bytes: found.size, schema: [...migrations].toSorted().at(-1)!, ...counts(database) }
   } catch (thrown) {
@@ -80,11 +80,14 @@ function counts(database: DatabaseSync): Omit<Contents, 'bytes' | 'schema'> {
   }
 }
 
-/** Whether the hourly sums of each account match its ledger rows. */
-function sumsAgree(database: DatabaseSync): boolean {
+/** Whether the hourly sums of each account match its ledger rows, with those that `archive` removed. */
+function sumsAgree(database: DatabaseSync, hasArchives: boolean): boolean {
   const sums = 'account_id, mode, sum(calls) calls, sum(cost_nano_usd) cost'
   const rows = `SELECT account_id, mode, 1 calls, coalesce(cost_nano_usd, 0) cost_nano_usd FROM usage`
-  const [hours, ledger] = ['usage_hours', `(${rows})`].map(
+  const removed = hasArchives
+    ? ' UNION ALL SELECT account_id, mode, calls, cost_nano_usd FROM usage_archives'
+    : ''
+  const [hours, ledger] = ['usage_hours', `(${rows}${removed})`].map(
     (from) => `SELECT ${sums} FROM ${from} GROUP BY account_id, mode`,
   )
   const differing = `SELECT 1 FROM (${hours} EXCEPT ${ledger}) UNION ALL SELECT 1 FROM (${ledger} EXCEPT ${hours})`
