@@ -1847,6 +1847,28 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "reportLatency",
+    "method": "get",
+    "path": "/api/usage/latency",
+    "queryNames": [
+      "account_id",
+      "from",
+      "to",
+      "mode",
+      "model",
+      "provider"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "exportUsage",
     "method": "get",
     "path": "/api/usage/export",

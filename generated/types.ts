@@ -1756,6 +1756,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/usage/latency": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report how long calls took
+         * @description The median and the 95th percentile of the duration of calls that a provider answered, from
+         *     the start of a call to its last byte. At most the 10,000 newest calls of the range are read.
+         */
+        get: operations["reportLatency"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/usage/export": {
         parameters: {
             query?: never;
@@ -4343,6 +4364,33 @@ export interface components {
             cost: components["schemas"]["NullableMoney"];
             /** @description What the failure means and what the gateway did next; null for a successful attempt. */
             explanation: string | null;
+        };
+        /** @enum {string} */
+        LatencyReportObject: "latency_report";
+        /** @description How long calls of a range took. */
+        LatencyReport: {
+            object: components["schemas"]["LatencyReportObject"];
+            account_id: components["schemas"]["AccountId"];
+            mode: components["schemas"]["Mode"];
+            from: components["schemas"]["Time"];
+            to: components["schemas"]["Time"];
+            /**
+             * Format: int64
+             * @description Number of successful calls that were read and that a provider answered.
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Half of the calls took at most this time in milliseconds; null without calls.
+             */
+            median_ms: number | null;
+            /**
+             * Format: int64
+             * @description 95 of 100 calls took at most this time in milliseconds; null without calls.
+             */
+            p95_ms: number | null;
+            /** @description Whether all calls of the range were read; false if there are older ones. */
+            is_whole: boolean;
         };
         /** @enum {string} */
         RequestErrorsObject: "request_errors";
@@ -19998,6 +20046,82 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["AccountNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reportLatency: {
+        parameters: {
+            query: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description Start of the range (inclusive), before its end. The default is 30 days before the end of the
+                 *     range.
+                 * @example 2026-11-01
+                 */
+                from?: components["parameters"]["UsageFrom"];
+                /**
+                 * @description End of the range (exclusive). The default is the end of the current hour.
+                 * @example 2026-12-01
+                 */
+                to?: components["parameters"]["UsageTo"];
+                /**
+                 * @description Whether to return calls of live keys or of test keys.
+                 * @example live
+                 */
+                mode: components["parameters"]["UsageMode"];
+                /**
+                 * @description Return only calls of this model.
+                 * @example gpt-5.4-mini
+                 */
+                model?: components["parameters"]["UsageModel"];
+                /**
+                 * @description Return only calls that this provider answered.
+                 * @example openai
+                 */
+                provider?: components["parameters"]["UsageProvider"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The percentiles of the calls that were read. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "latency_report",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "mode": "live",
+                     *       "from": "2026-11-22T00:00:00.000Z",
+                     *       "to": "2026-11-22T13:00:00.000Z",
+                     *       "calls": 1840,
+                     *       "median_ms": 920,
+                     *       "p95_ms": 4310,
+                     *       "is_whole": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LatencyReport"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -1,5 +1,6 @@
 import type { Refusals } from '../accounts/refusals.ts'
 import type { RequestsRequest } from '../accounts/usage/export.ts'
+import type { Latencies } from '../accounts/usage/latency.ts'
 import type { UsageReports } from '../accounts/usage/report.ts'
 import type { RequestErrors } from '../accounts/usage/request-errors.ts'
 import type { Requests } from '../accounts/usage/requests.ts'
@@ -8,7 +9,7 @@ import { ok } from './answers.ts'
 
 /** Dependencies of the operations on usage. */
 export type UsageParts = {
-  usage: UsageReports
+  usage: UsageReports & Latencies
   requests: Requests & RequestErrors
   refusals: Pick<Refusals, 'list'>
 }
@@ -21,6 +22,8 @@ export function usageOperations({ usage, requests, refusals }: UsageParts) {
       const request = { ...rangeOf(caller, query), groupBy, orderBy, cursor }
       return { status: 200, json: await usage.report(request, limit), mayBeCoded: true }
     },
+    reportLatency: async ({ caller: { accountId }, query }) =>
+      ok(await usage.latency({ accountId, ...query })),
     listRequests: async ({ caller: { accountId }, query }) => {
       const { limit, cursor, order, from, to, cost_above_usd: costAboveUsd } = query
       const { mode, model, provider, key_id, face, modality, outcome, error_code, cache } = query

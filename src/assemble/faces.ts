@@ -4,6 +4,7 @@ import { createKeys, type Keys } from '../accounts/keys.ts'
 import { createUsageExports } from '../accounts/usage/export.ts'
 import { createRecentAttempts } from '../accounts/usage/recent-attempts.ts'
 import { createUsageReports } from '../accounts/usage/report.ts'
+import { createLatencies } from '../accounts/usage/latency.ts'
 import { createRequestErrors } from '../accounts/usage/request-errors.ts'
 import { createRequests } from '../accounts/usage/requests.ts'
 import { apiOperations, type ApiOperations } from '../api/index.ts'
@@ -169,7 +170,7 @@ function administration(parts: Built, keys: Keys): ApiOperations {
     limitsInForce: () => current().config.limits,
     activitiesOf: createActivities({ reader, clock }),
     connections: createConnectionLists({ store, log }),
-    usage: createUsageReports({ reader, clock }),
+    usage: { ...createUsageReports({ reader, clock }), ...createLatencies({ reader, clock }) },
     exports: createUsageExports({ reader, clock }),
     requests: { ...createRequests({ reader }), ...createRequestErrors({ reader, clock }) },
   })

@@ -68,6 +68,7 @@ export const requiredAccess: Readonly<Record<string, RequiredAccess>> = {
   redeliverWebhook: 'admin',
   signUp: 'everybody',
   reportUsage: 'usage:read',
+  reportLatency: 'usage:read',
   exportUsage: 'usage:read',
   exportRequests: 'usage:read',
   listRequests: 'usage:read',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
+import { nanoPerUsd, setBudgetOfAccount } from '../support/budgets.ts'
 import { expectCount, expectGoodLooks, expectText, useDashboard } from '../support/dashboard.ts'
 import { suiteClock } from '../support/gateway.ts'
 import { eventually, until } from '../support/until.ts'
@@ -69,6 +70,22 @@ describe("the dashboard's overview", () => {
     await models.getByRole('link', { name: 'dear' }).click()
     await page.getByRole('region', { name: 'Requests' }).waitFor()
     await page.waitForURL(/[?&]model=dear(&|$)/)
+  })
+
+  it('shows what the month will cost, how long calls take, and how long budgets last', async () => {
+    const { gateway } = dashboard
+    const page = await dashboard.open('/overview')
+    const pace = page.getByRole('region', { name: 'Forecast, latency and budgets' })
+    await expectText(
+      pace,
+      /This month\s*\$1,000,000\.00 so far, about \$[\d,]+ at the pace of the last 7 days/,
+    )
+    await expectText(pace, /Latency\s*no answered calls in this time/)
+    await setBudgetOfAccount(gateway, { nanoUsd: 4_000_000 * nanoPerUsd, period: 'total' })
+    await page.reload()
+    await expectText(pace, /The account.*\$2,500,000\.00 left.*Spent about .*, at this pace/s)
+    await expectGoodLooks(page)
+    await setBudgetOfAccount(gateway, null)
   })
 
   it('shows the values of each bar, and opens its requests', async () => {

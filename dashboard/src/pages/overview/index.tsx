@@ -13,6 +13,7 @@ import { Figures } from './figures.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { Groups } from './groups.tsx'
 import { metrics, type Metric } from './metrics.ts'
+import { Pace } from './pace.tsx'
 import { loadSplit, plotOf, splitPlotOf, splits, type Asked, type Dimension } from './split.ts'
 import './overview.css'
 
@@ -86,6 +87,7 @@ function Sums({ byTime, before, groups, range, mode, split }: SumsProps) {
           and not included in the sum.
         </p>
       )}
+      {mode === 'live' && <Pace range={range} />}
       <section class="card">
         <div class="row split">
           <div class="row" role="group" aria-label="Split the plot">

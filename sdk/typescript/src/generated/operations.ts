@@ -132,6 +132,8 @@ import type {
   RemoveMemberResponses,
   ReplaceStoredSettingsData,
   ReplaceStoredSettingsResponses,
+  ReportLatencyData,
+  ReportLatencyResponses,
   ReportUsageData,
   ReportUsageResponses,
   ResetPasswordData,
@@ -928,6 +930,14 @@ export const signUp: Operation<SignUpData, SignUpResponses> = operation('POST', 
  * reported separately, with `mode=test`. A call belongs to the time at which it began.
  */
 export const reportUsage: Operation<ReportUsageData, ReportUsageResponses> = operation('GET', '/api/usage')
+
+/**
+ * Report how long calls took
+ *
+ * The median and the 95th percentile of the duration of calls that a provider answered, from
+ * the start of a call to its last byte. At most the 10,000 newest calls of the range are read.
+ */
+export const reportLatency: Operation<ReportLatencyData, ReportLatencyResponses> = operation('GET', '/api/usage/latency')
 
 /**
  * Export a usage report

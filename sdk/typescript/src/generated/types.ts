@@ -3333,6 +3333,38 @@ export type RequestAttempt = {
     explanation: string | null;
 };
 
+export type LatencyReportObject = 'latency_report';
+
+/**
+ * How long calls of a range took.
+ */
+export type LatencyReport = {
+    object: LatencyReportObject;
+    account_id: AccountId;
+    /**
+     * `live` keys call vendors; `test` keys call the sandbox and cost nothing.
+     */
+    mode: Mode | UnlistedValue;
+    from: Time;
+    to: Time;
+    /**
+     * Number of successful calls that were read and that a provider answered.
+     */
+    calls: number;
+    /**
+     * Half of the calls took at most this time in milliseconds; null without calls.
+     */
+    median_ms: number | null;
+    /**
+     * 95 of 100 calls took at most this time in milliseconds; null without calls.
+     */
+    p95_ms: number | null;
+    /**
+     * Whether all calls of the range were read; false if there are older ones.
+     */
+    is_whole: boolean;
+};
+
 export type RequestErrorsObject = 'request_errors';
 
 export type RequestErrorObject = 'request_error';
@@ -13164,6 +13196,51 @@ export type ReportUsageResponses = {
 };
 
 export type ReportUsageResponse = ReportUsageResponses[keyof ReportUsageResponses];
+
+export type ReportLatencyData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+        /**
+         * Start of the range (inclusive), before its end. The default is 30 days before the end of the
+         * range.
+         *
+         */
+        from?: RangeTime;
+        /**
+         * End of the range (exclusive). The default is the end of the current hour.
+         */
+        to?: RangeTime;
+        /**
+         * Whether to return calls of live keys or of test keys.
+         */
+        mode?: Mode;
+        /**
+         * Return only calls of this model.
+         */
+        model?: string;
+        /**
+         * Return only calls that this provider answered.
+         */
+        provider?: string;
+    };
+    url: '/api/usage/latency';
+};
+
+export type ReportLatencyResponses = {
+    /**
+     * The percentiles of the calls that were read.
+     */
+    200: LatencyReport;
+};
+
+export type ReportLatencyResponse = ReportLatencyResponses[keyof ReportLatencyResponses];
 
 export type ExportUsageData = {
     body?: never;

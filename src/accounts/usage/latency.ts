@@ -1,0 +1,58 @@
+import { sql } from 'kysely'
+import type { components } from '../../../generated/types.ts'
+import { timeRange } from './range.ts'
+import { rangeText, type ReportOptions } from './report.ts'
+
+type Schemas = components['schemas']
+
+/** The requested calls; the texts are the contract's parameters, unparsed. */
+type LatencyRequest = {
+  accountId: string
+  mode: Schemas['Mode']
+  from?: string | undefined
+  to?: string | undefined
+  model?: string | undefined
+  provider?: string | undefined
+}
+
+export type Latencies = ReturnType<typeof createLatencies>
+
+/** Bounds the time of a report; the newest calls say the most about what is slow now. */
+const rowsMax = 10_000
+
+type Row = { calls: number; median_ms: number | null; p95_ms: number | null; rows: number }
+
+/** Reports how long successful calls of an account took, from the newest rows of its ledger. */
+export function createLatencies({ reader, clock }: ReportOptions) {
+  return {
+    /** The nearest-rank percentiles of the calls that a provider answered. Throws a GatewayError. */
+    latency: async (request: LatencyRequest): Promise<Schemas['LatencyReport']> => {
+      const { accountId, mode, model, provider } = request
+      const range = timeRange(request, clock())
+      const conditions = [
+        sql`mode = ${mode} and outcome = 'ok' and provider is not null`,
+        ...(model === undefined ? [] : [sql`model = ${model}`]),
+        ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
+      ]
+      const end = reader.begin(accountId)
+      const query = sql<Row>`
+        with newest as (
+          select mode, outcome, provider, model, duration_ms from usage
+          where account_id = ${accountId} and at >= ${range.from} and at < ${range.to}
+          order by at desc, id desc limit ${rowsMax + 1}
+        ), ranked as (
+          select duration_ms, row_number() over (order by duration_ms) as place, count(*) over () as calls
+          from newest where ${sql.join(conditions, sql` and `)}
+        )
+        select count(*) as calls, (select count(*) from newest) as rows,
+          min(case when place * 2 >= calls then duration_ms end) as median_ms,
+          min(case when place * 100 >= calls * 95 then duration_ms end) as p95_ms
+        from ranked`
+      const { rows } = await query.execute(reader.db).finally(end)
+      const { calls, median_ms, p95_ms, rows: read } = rows[0]!
+      const isWhole = Number(read) <= rowsMax
+      const head = { account_id: accountId, mode, ...rangeText(range) }
+      return { object: 'latency_report', ...head, calls, median_ms, p95_ms, is_whole: isWhole }
+    },
+  }
+}
