@@ -22,7 +22,11 @@ forEachStore('the latency of calls', () => {
         gateway.addUsage(
           durations.map((duration_ms) => ({
             ...usageRow(`req_${accountId}_${(rows += 1)}`, at + rows),
-            ...{ account_id: accountId, mode: 'live', provider: 'openai', duration_ms, ...more },
+            account_id: accountId,
+            mode: 'live',
+            provider: 'openai',
+            duration_ms,
+            ...more,
           })),
         ),
       get: (query: Record<string, string> = {}) =>

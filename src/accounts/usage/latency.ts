@@ -50,7 +50,7 @@ export function createLatencies({ reader, clock }: ReportOptions) {
         from ranked`
       const { rows } = await query.execute(reader.db).finally(end)
       const { calls, median_ms, p95_ms, rows: read } = rows[0]!
-      const isWhole = Number(read) <= rowsMax
+      const isWhole = read <= rowsMax
       const head = { account_id: accountId, mode, ...rangeText(range) }
       return { object: 'latency_report', ...head, calls, median_ms, p95_ms, is_whole: isWhole }
     },
