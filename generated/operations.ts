@@ -2523,7 +2523,8 @@ export const bodyMembers = {
   ],
   "createProviderKey": [
     "key",
-    "replaces"
+    "replaces",
+    "force"
   ],
   "testProviderKey": [
     "key",

@@ -490,7 +490,8 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the models that the API key can use. The answer is an `AnthropicModelList` if the request has
+         * @description Lists the models that the API key can use, and after them the aliases that the operator has set,
+         *     each with the data of its model. The answer is an `AnthropicModelList` if the request has
          *     the header `anthropic-version`, which only clients of Anthropic's API send; otherwise a `ModelList`.
          */
         get: operations["listModels"];
@@ -511,7 +512,9 @@ export interface paths {
         };
         /**
          * Retrieve a model
-         * @description Retrieves a model that the API key can use, by its identifier or one of its aliases.
+         * @description Retrieves a model that the API key can use, by any name that a request may use: its identifier,
+         *     an alias, a snapshot, or one of these with a prefix or in another spelling. `id` of the answer is
+         *     the identifier, or an alias that the operator has set.
          *     The answer is an `AnthropicModel` if the request has the header `anthropic-version`, which only
          *     clients of Anthropic's API send; otherwise a `Model`.
          */
@@ -1968,7 +1971,9 @@ export interface paths {
         put?: never;
         /**
          * Add a provider's key
-         * @description Operators only. Stores an API key of a vendor, or of an endpoint of `gateway.yaml`, encrypted.
+         * @description Operators only. Tests an API key of a vendor, or of an endpoint of `gateway.yaml`, as
+         *     `POST /api/providers/{provider_id}/key-test` does, and stores it encrypted. A key that the
+         *     provider rejects is not stored unless `force` is true; a key that could not be tested is.
          *     Calls use it at once, without a restart; several keys of a provider are used in turn. A key
          *     in the environment takes precedence over stored keys. The key is not returned again.
          */
@@ -2518,7 +2523,7 @@ export interface components {
          * @description The reason of an error, for programs to branch on. The message explains it to people.
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "cassette_mismatch" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "too_many_invitations" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused" | "cancelled";
+        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "cassette_mismatch" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "too_many_invitations" | "provider_key_rejected" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused" | "cancelled";
         /** @description What is wrong with a request, or what failed. */
         ErrorBody: {
             /** @description What is wrong and how to fix it. */
@@ -4731,6 +4736,8 @@ export interface components {
             key: components["schemas"]["ProviderSecret"];
             /** @description The id of a stored key that the new key replaces, such as `pvk_` and 32 hexadecimal digits. */
             replaces?: components["schemas"]["ProviderKeyId"];
+            /** @description Whether to store the key although the provider rejects it; false by default. */
+            force?: boolean;
         };
         /**
          * @description The key to try: a new one in `key`, a stored one in `id`, or without both the first key in
@@ -4757,6 +4764,8 @@ export interface components {
              *     encryption key is missing.
              */
             is_used: boolean;
+            /** @description The result of the test before the key was stored; only in the response that stores it. */
+            test?: components["schemas"]["ProviderKeyTest"];
         };
         /** @enum {string} */
         ProviderKeyTestObject: "provider_key_test";
@@ -4766,11 +4775,16 @@ export interface components {
             /** @description Whether the provider answered with its list of models. */
             accepted: boolean;
             /**
+             * @description Whether the provider refused the key. If it neither accepted nor refused it, the key could
+             *     not be tested.
+             */
+            rejected: boolean;
+            /**
              * Format: int32
              * @description HTTP status of the provider; null if it did not answer.
              */
             status: number | null;
-            /** @description What happened, in one sentence. */
+            /** @description What happened, in one sentence, with the provider's message if it sent one. */
             message: string;
         };
         /**
@@ -8719,8 +8733,10 @@ export interface components {
             /** @description The family of the model, by which `family` filters lists. */
             family: string;
             status: components["schemas"]["ModelStatus"];
-            /** @description Other names that a request may use. */
+            /** @description Other names that a request may use, also those that the operator has set. */
             aliases?: string[];
+            /** @description The identifier of the model if `id` is an alias that the operator has set; otherwise null. */
+            alias_of?: string | null;
             /** @description What the model reads. */
             input_modalities: components["schemas"]["Modality"][];
             /** @description What the model makes. */
@@ -14745,7 +14761,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Model identifier or alias. Send a slash in it unchanged or as `%2F`. */
+                /** @description A name of the model. Send a slash in it unchanged or as `%2F`. */
                 model: components["schemas"]["ModelName"];
             };
             cookie?: never;
@@ -21076,6 +21092,7 @@ export interface operations {
                      *             "aliases": [
                      *               "qwen-image-plus"
                      *             ],
+                     *             "alias_of": null,
                      *             "input_modalities": [
                      *               "text"
                      *             ],
@@ -21314,7 +21331,14 @@ export interface operations {
                      *       "hint": "…abcd",
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
-                     *       "is_used": true
+                     *       "is_used": true,
+                     *       "test": {
+                     *         "object": "provider_key_test",
+                     *         "accepted": true,
+                     *         "rejected": false,
+                     *         "status": 200,
+                     *         "message": "OpenAI accepts the key and lists 87 models."
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["ProviderKey"];
@@ -21421,6 +21445,7 @@ export interface operations {
                      * @example {
                      *       "object": "provider_key_test",
                      *       "accepted": true,
+                     *       "rejected": false,
                      *       "status": 200,
                      *       "message": "OpenAI accepts the key and lists 87 models."
                      *     }

@@ -56,8 +56,9 @@ const commandsHelp = `\
   cassettes import <name> <file> [--account <id>]
                          store such a file, in place of the cassette of this name
   providers list         list the keys of providers, without their secrets
-  providers set-key <provider>
-                         store a provider's key, read from standard input; it replaces the stored ones
+  providers set-key <provider> [--force]
+                         test and store a provider's key, read from standard input; it replaces the
+                         stored ones; --force also stores a key that the provider rejects
   providers remove-key <provider> [<id>]
                          remove one stored key of a provider, or all
   providers encrypt-again

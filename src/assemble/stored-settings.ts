@@ -3,7 +3,7 @@ import { createStoredSettings } from '../accounts/stored-settings.ts'
 import type { ProviderKeyActs } from '../api/provider-keys.ts'
 import type { StoredSettingsActs } from '../api/settings.ts'
 import { GatewayError } from '../core/error.ts'
-import { testKey } from '../providers/key-test.ts'
+import { testKey, testNewKey } from '../providers/key-test.ts'
 import { ConfigError, type Loaded, type ReadSettings } from '../settings/config.ts'
 import { checkProviderKey, endpointWithKey, settingsWith } from '../settings/provider-key.ts'
 import type { Calls } from './calls.ts'
@@ -105,12 +105,13 @@ export function createStoredActs({ stored, calls, current, apply }: ActParts): {
   }
   return {
     providerKeys: {
-      create: async (by, providerId, { key, replaces: id }) => {
-        checkProviderKey(await withKeys(), providerId, key)
+      create: async (by, providerId, { key, replaces: id, force }) => {
+        const endpoint = checkProviderKey(await withKeys(), providerId, key)
+        const test = await testNewKey(endpoint, key, calls.guardedConnector, force)
         const replaces = id === undefined ? undefined : { id }
         const made = await keys.create(by, providerId, key, replaces)
         await applied('The key was stored')
-        return { ...made, is_used: current().config.keySources[providerId] === 'store' }
+        return { ...made, is_used: current().config.keySources[providerId] === 'store', test }
       },
       remove: async (by, providerId, id) => {
         await keys.remove(by, providerId, { id })

@@ -100,6 +100,9 @@ export function createCatalog(options: CatalogOptions): Catalog {
   }
 
   const ownNames = ['auto', ...Object.keys(aliases)]
+  const aliasesById = Map.groupBy(ownNames.slice(1), (name) => lookUp(aliases[name]!)?.row.id)
+  const describe = (model: Model, now: number) =>
+    modelAt(model, now, aliasesById.get(model.row.id) ?? [])
   const find: Catalog['find'] = (name) => {
     const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined
     const target = name === 'auto' ? defaultImageModel : (alias ?? name)
@@ -123,12 +126,12 @@ export function createCatalog(options: CatalogOptions): Catalog {
     find,
     aliases: ownNames.slice(1),
     get: lookUp,
-    describe: (model) => modelAt(model, clock()),
+    describe: (model) => describe(model, clock()),
     list: ({ includeDeactivated, excludeDeprecated, family, limit }, usable) => {
       const now = clock()
       const plain = family?.trim().toLowerCase()
       const passing = models
-        .map((model) => modelAt(model, now))
+        .map((model) => describe(model, now))
         .filter(({ row }) => includeDeactivated || row.status !== 'deactivated')
         .filter(({ row }) => !excludeDeprecated || row.status !== 'deprecated')
         .filter(({ row }) => !plain || isOf(row, plain))
@@ -193,8 +196,8 @@ function endOf(row: CatalogModel): number {
 
 const ends = new WeakMap<CatalogModel, number>()
 
-/** A model at a Unix time in milliseconds: its status, its prices and future price changes. */
-function modelAt(model: Model, nowMs: number): Model {
+/** A model at a Unix time in milliseconds: its status, its prices and future price changes; with more aliases. */
+function modelAt(model: Model, nowMs: number, aliases: readonly string[]): Model {
   const { row, prices } = model
   const { price_changes: changes = [], ...rest } = row
   const begun = changes.findLast(({ from }) => Date.parse(from) <= nowMs)
@@ -206,6 +209,7 @@ function modelAt(model: Model, nowMs: number): Model {
       status: statusAt(row, nowMs),
       pricing: begun?.pricing ?? row.pricing,
       ...(ahead.length === 0 ? {} : { price_changes: ahead }),
+      ...(aliases.length > 0 && { aliases: [...new Set([...(row.aliases ?? []), ...aliases])] }),
     },
     prices: pricesAt(prices, nowMs),
   }

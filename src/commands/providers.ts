@@ -1,7 +1,10 @@
 import { commandLine } from '../accounts/audit.ts'
 import { createProviderKeys } from '../accounts/provider-keys.ts'
 import { readStoredSettings } from '../accounts/stored-settings.ts'
+import { endpointConnector } from '../pictures/guarded-fetch.ts'
 import { vendors } from '../providers/index.ts'
+import { testNewKey } from '../providers/key-test.ts'
+import { connectTimeoutMs } from '../providers/transport/lines.ts'
 import { loadConfig, type ReadSettings } from '../settings/config.ts'
 import { checkProviderKey, endpointWithKey } from '../settings/provider-key.ts'
 import { createEncryption } from '../storage/encryption.ts'
@@ -29,9 +32,9 @@ export const listProviders: Command = async (words, context) => {
   })
 }
 
-/** providers set-key: reads the key from standard input, and replaces the provider's stored keys. */
+/** providers set-key: reads a key from standard input, tests it, and replaces the provider's stored keys. */
 export const setProviderKey: Command = async (words, context) => {
-  const { values, positionals } = parsed(words, json, 1)
+  const { values, positionals } = parsed(words, { ...json, force: { type: 'boolean' } }, 1)
   const [provider] = positionals
   if (provider === undefined) throw noProvider('set-key')
   const name = vendors.find(({ id }) => id === provider)?.name ?? provider
@@ -46,16 +49,23 @@ export const setProviderKey: Command = async (words, context) => {
       throw new UsageError(
         `Standard input holds no key. For example: providers set-key ${provider} < file`,
       )
-    checkProviderKey(readSettings, provider, key)
+    const endpoint = checkProviderKey(readSettings, provider, key)
+    const connector = endpointConnector(
+      { connectTimeoutMs },
+      () => opened.config.privateEndpointNetworks,
+    )
+    const test = await testNewKey(endpoint, key, connector, values.force)
     await opened.accounts.first()
     const made = await keysIn(opened).create(commandLine, provider, key, {})
-    if (values.json === true) return { text: jsonText(made) }
+    if (values.json === true) return { text: jsonText({ ...made, test }) }
     const source = opened.config.keySources[provider]
     const use =
       source === undefined
         ? 'A running gateway uses it within two seconds.'
         : 'The environment has a key of this provider, which is used instead.'
-    return { text: `Stored ${made.id}, the key ${made.hint} of ${provider}. ${use}\n` }
+    return {
+      text: `${test.message}\nStored ${made.id}, the key ${made.hint} of ${provider}. ${use}\n`,
+    }
   })
 }
 

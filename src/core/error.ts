@@ -64,6 +64,7 @@ const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
   already_member: { status: 409, type: 'invalid_request_error' },
   last_owner: { status: 409, type: 'invalid_request_error' },
   too_many_invitations: { status: 409, type: 'invalid_request_error' },
+  provider_key_rejected: { status: 400, type: 'invalid_request_error' },
   insufficient_quota: { status: 402, type: 'billing_error' },
 }
 

@@ -110,7 +110,7 @@ export type Catalog = {
   /** The names that the operator gave to models, besides those of the catalog. */
   aliases: readonly string[]
   get(id: string): Model | undefined
-  /** The model with its current status and prices, and announced price changes. */
+  /** The model with its current status and prices, announced price changes, and the operator's aliases. */
   describe(model: Model): Model
   /** The models that pass the filter, in catalog order; `total` is their number without `limit`. */
   list(filter: ModelFilter, usable: (model: Model) => boolean): { models: Model[]; total: number }
@@ -149,11 +149,15 @@ export function modalityOf(model: Model): Schemas['CallModality'] {
 /** What a request for images may contain; null for a model that makes none. */
 export type ImageFormOf = (model: Model) => Schemas['ImageForm'] | null
 
-/** A model in the form of the contract, where unknown values are null. */
-export function toModel(model: Model, imageFormOf: ImageFormOf): Schemas['Model'] {
+/** A model in the form of the contract, where unknown values are null; `id` may be an alias of it. */
+export function toModel(
+  model: Model,
+  imageFormOf: ImageFormOf,
+  id = model.row.id,
+): Schemas['Model'] {
   const { row } = model
   return {
-    id: row.id,
+    id,
     object: 'model',
     created: row.released_at === undefined ? 0 : Date.parse(row.released_at) / 1000,
     owned_by: row.provider,
@@ -161,6 +165,7 @@ export function toModel(model: Model, imageFormOf: ImageFormOf): Schemas['Model'
     family: row.family,
     status: row.status,
     aliases: row.aliases ?? [],
+    alias_of: id === row.id ? null : row.id,
     input_modalities: row.input_modalities,
     output_modalities: row.output_modalities,
     capabilities: row.capabilities,

@@ -31,19 +31,20 @@ export function endpointWithKey(
   throw new GatewayError('not_found', text, { param: 'provider_id' })
 }
 
-/** Throws like `endpointWithKey`, and `invalid_value` for a text that cannot be a key of the provider. */
+/** Like `endpointWithKey`; also throws `invalid_value` for a text that cannot be a key of the provider. */
 export function checkProviderKey(
   readSettings: ReadSettings,
   providerId: string,
   key: string,
-): void {
-  const { baseUrl } = endpointWithKey(readSettings, providerId, key)
+): EndpointConfig {
+  const endpoint = endpointWithKey(readSettings, providerId, key)
   const vendor = vendorOf(providerId)
-  if (vendor === undefined) return
-  const isOwnAddress = baseUrl === vendor.baseUrl
+  if (vendor === undefined) return endpoint
+  const isOwnAddress = endpoint.baseUrl === vendor.baseUrl
   const { wrong } = checkKeys({ vendor, variable: 'key', keys: [key], isOwnAddress }, vendors)
   const [first] = wrong
   if (first !== undefined) throw new GatewayError('invalid_value', first, { param: 'key' })
+  return endpoint
 }
 
 /** Reads the settings. Throws `invalid_value` with every fault. */

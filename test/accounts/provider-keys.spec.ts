@@ -48,7 +48,8 @@ forEachStore('the stored keys of providers', (kind) => {
   const asOperator = (to = gateway) => ({ key: to.adminKey })
   const add = (body: object, provider = 'openai') =>
     gateway.post(`/api/providers/${provider}/keys`, body, asOperator())
-  const added = async (key: string) => (await (await add({ key })).json()) as Schemas['ProviderKey']
+  const added = async (key: string) =>
+    (await (await add({ key, force: true })).json()) as Schemas['ProviderKey']
   const test = async (body: object, provider = 'openai') => {
     const response = await gateway.post(`/api/providers/${provider}/key-test`, body, asOperator())
     expect(response.status).to.equal(200)
@@ -77,7 +78,8 @@ forEachStore('the stored keys of providers', (kind) => {
     expect(response.status).to.equal(201)
     const text = await response.text()
     expect(text).not.to.include(openAiKey)
-    const key = JSON.parse(text) as Schemas['ProviderKey']
+    const { test: tested, ...key } = JSON.parse(text) as Schemas['ProviderKey']
+    expect(tested).to.include({ accepted: true, rejected: false })
     expect(key).to.include({ provider: 'openai', hint: '…cdef', is_used: true })
     expect(await chat()).to.equal('Hello.')
     const configured = await describeOpenAi()
@@ -96,7 +98,7 @@ forEachStore('the stored keys of providers', (kind) => {
     expect(await chat()).to.equal('Hello.')
     expect((await describeOpenAi()).keys).to.have.length(1)
     const gone = { status: 404, code: 'not_found', param: 'replaces' }
-    await expectError(await add({ key: wrong, replaces }), gone)
+    await expectError(await add({ key: wrong, replaces, force: true }), gone)
     const log = await gateway.fetch('/api/audit?action=provider_key.create', asOperator())
     const text = await log.text()
     expect(text).to.include('"before":{"provider":"openai","keys":["…pted"]}')
@@ -119,11 +121,14 @@ forEachStore('the stored keys of providers', (kind) => {
     expect(await test({ key: openAiKey })).to.deep.equal({
       object: 'provider_key_test',
       accepted: true,
+      rejected: false,
       status: 200,
       message: 'OpenAI accepts the key and lists 2 models.',
     })
     const wrong = 'sk-proj-this-is-not-accepted'
-    const rejected = { accepted: false, status: 401, message: 'OpenAI rejects the key (HTTP 401).' }
+    const message401 =
+      'OpenAI rejects the key (HTTP 401): Incorrect API key provided: [removed] See https://platform.openai.com.'
+    const rejected = { accepted: false, rejected: true, status: 401, message: message401 }
     expect(await test({ key: wrong })).to.include(rejected)
     const { id } = await added(wrong)
     expect(await test({ id })).to.include(rejected)
@@ -175,9 +180,9 @@ forEachStore('the stored keys of providers', (kind) => {
     const refusal = { status: 400, code: 'invalid_value', param: 'key' }
     const { message } = await expectError(await add({ key: openAiKey }), refusal)
     expect(message).to.equal(`This key is already stored as ${id}.`)
-    for (let count = 1; count < 20; count++)
-      expect((await add({ key: `sk-proj-${count}-0123456789` })).status).to.equal(201)
-    const full = await expectError(await add({ key: 'sk-proj-20-0123456789' }), refusal)
+    for (let count = 1; count < 20; count++) await added(`sk-proj-${count}-0123456789`)
+    const last = { key: 'sk-proj-20-0123456789', force: true }
+    const full = await expectError(await add(last), refusal)
     expect(full.message).to.include('20 stored keys')
   })
 
@@ -218,7 +223,7 @@ forEachStore('the stored keys of providers', (kind) => {
     await gateway.db.updateTable('provider_keys').set(move).where('id', '=', id).execute()
     await using later = await start({ beside: gateway })
     expect(later.logText()).to.include(`The stored key ${id} of xai cannot be decrypted`)
-    expect(openAi.requests).to.have.length(0)
+    expect(openAi.requests.map(({ path }) => path)).to.deep.equal(['/models'])
   })
 
   it('are not used without their encryption key, which a notice names', async () => {
@@ -260,5 +265,7 @@ forEachStore('the stored keys of providers', (kind) => {
 function models({ headers }: ReceivedRequest) {
   if (headers.authorization === `Bearer ${openAiKey}`)
     return { body: { object: 'list', data: [{ id: 'gpt-5.4' }, { id: 'gpt-5.4-mini' }] } }
-  return { status: 401, body: { error: { code: 'invalid_api_key', message: 'Incorrect key.' } } }
+  const shown = String(headers.authorization).replace(/^Bearer (.{8}).*(.{4})$/, '$1****$2')
+  const message = `Incorrect API key provided: ${shown}. See https://platform.openai.com.`
+  return { status: 401, body: { error: { code: 'invalid_api_key', message } } }
 }

@@ -139,7 +139,7 @@ describe('doctor', () => {
     const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
     const { code, stdout, stderr } = await run('doctor', variables)
     expect(code).to.equal(1)
-    expect(stdout).to.match(/openai +http:\S+ +OpenAI rejects the key \(HTTP 401\)\./)
+    expect(stdout).to.match(/openai +http:\S+ +OpenAI rejects the key \(HTTP 401\)/)
     expect(stdout + stderr).to.not.include(secret)
   })
 

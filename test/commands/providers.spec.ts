@@ -6,14 +6,15 @@ import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { openAiDouble, openAiKey } from '../support/openai-upstream.ts'
 import { hello } from '../support/own-endpoint.ts'
 import { until } from '../support/until.ts'
-import { startUpstream, type Upstream } from '../support/upstream.ts'
+import { startUpstream, type ReceivedRequest, type Upstream } from '../support/upstream.ts'
 
 describe('the commands for keys of providers', () => {
   let openAi: Upstream
   let gateway: TestGateway
   beforeEach(async () => {
     openAi = await startUpstream()
-    openAi.answer(openAiDouble(() => ({ text: ['Hello.'] })))
+    const chat = openAiDouble(() => ({ text: ['Hello.'] }))
+    openAi.answer((request) => (request.method === 'GET' ? models(request) : chat(request)))
     const variables = { OPENAI_BASE_URL: openAi.url, ENCRYPTION_KEY: undefined }
     gateway = await startGateway({ variables, bounds: { storedRecheckMs: 20 } })
   })
@@ -22,8 +23,10 @@ describe('the commands for keys of providers', () => {
     await openAi.stop()
   })
 
-  const run = (words: string, secret = '', more = {}) =>
-    runCommand(words.split(' '), { DATA_DIR: gateway.dataDir, ...more }, secret)
+  const run = (words: string, secret = '', more = {}) => {
+    const variables = { DATA_DIR: gateway.dataDir, OPENAI_BASE_URL: openAi.url, ...more }
+    return runCommand(words.split(' '), variables, secret)
+  }
   const answers = async () => {
     const request = { model: 'gpt-5.4-mini', messages: hello }
     const { status } = await gateway.post('/v1/chat/completions', request, { key: gateway.liveKey })
@@ -34,10 +37,16 @@ describe('the commands for keys of providers', () => {
     const stored = await run('providers set-key openai', `${openAiKey}\n`)
     expect(stored.code, stored.stderr).to.equal(0)
     expect(stored.stdout).to.match(
-      /^Stored pvk_\w+, the key …cdef of openai\. A running gateway uses it/,
+      /^OpenAI accepts the key and lists 1 model\.\nStored pvk_\w+, the key …cdef of openai\. A running gateway uses it/,
     )
     await until('the gateway uses the key', answers)
-    const again = await run('providers set-key openai', 'sk-proj-another-0123456789')
+    const refused = await run('providers set-key openai', 'sk-proj-another-0123456789')
+    expect([refused.code, refused.stdout]).to.deep.equal([2, ''])
+    expect(refused.stderr).to.match(
+      /^OpenAI rejects the key \(HTTP 401\): Incorrect key\. The key was not stored\./,
+    )
+    expect((await run('providers list')).stdout).to.match(/openai +…cdef +yes/)
+    const again = await run('providers set-key openai --force', 'sk-proj-another-0123456789')
     expect(again.code, again.stderr).to.equal(0)
     const { stdout } = await run('providers list')
     expect(stdout.split('\n')).to.have.length(3)
@@ -68,8 +77,8 @@ describe('the commands for keys of providers', () => {
 
   it('are read by doctor too', async () => {
     await run('providers set-key openai', openAiKey)
-    const { stdout } = await run('doctor', '', { OPENAI_BASE_URL: openAi.url })
-    expect(stdout).to.match(/openai +http:\S+ +OpenAI answered HTTP 404/)
+    const { stdout } = await run('doctor')
+    expect(stdout).to.match(/openai +http:\S+ +OpenAI accepts the key and lists 1 model/)
   })
 
   it('refuse what is no key, no provider, or nothing', async () => {
@@ -87,3 +96,10 @@ describe('the commands for keys of providers', () => {
     }
   })
 })
+
+/** The vendor's list of models, for the right key only. */
+function models({ headers }: ReceivedRequest) {
+  return headers.authorization === `Bearer ${openAiKey}`
+    ? { body: { data: [{ id: 'gpt-5.4-mini' }] } }
+    : { status: 401, body: { error: { message: 'Incorrect key.' } } }
+}

@@ -15,7 +15,10 @@ import { eventually } from '../support/until.ts'
 describe('the models page', () => {
   const dashboard = useDashboard({
     variables: { OPENAI_API_KEY: 'sk-models-1234567890' },
-    file: { routes: { 'gpt-5-mini': ['openai', 'deepseek/other'] } },
+    file: {
+      routes: { 'gpt-5-mini': ['openai', 'deepseek/other'] },
+      aliases: { house: 'gpt-5-mini' },
+    },
   })
   const named = (page: Page) => page.getByRole('region', { name: 'Models' }).getByRole('link')
   const counter = (page: Page) => page.getByRole('status').filter({ hasText: /\d+ models?$/ })
@@ -89,6 +92,22 @@ describe('the models page', () => {
     await expectGoodLooks(page)
     await page.getByRole('button', { name: 'Clear the filters' }).click()
     await counter(page).getByText(`${all} models`, { exact: true }).waitFor()
+  })
+
+  it('finds a model by each name that the gateway accepts', async () => {
+    const page = await dashboard.open('/models')
+    await counter(page).waitFor()
+    for (const name of ['openai/gpt-5-mini', 'gpt-5-mini-2025-08-07', 'House']) {
+      await page.getByLabel('Search').fill(name)
+      await eventually(async () =>
+        expect(await named(page).allInnerTexts()).to.deep.equal(['GPT-5 mini']),
+      )
+    }
+    await page.getByLabel('Search').fill('openai/gpt-5-mini')
+    await page.getByText('The gateway answers to').waitFor()
+    await expectGoodLooks(page)
+    await page.getByLabel('Type').selectOption('pictures')
+    await page.getByRole('heading', { name: 'No model matches' }).waitFor()
   })
 
   it('sorts by price in both directions, with unknown prices last', async () => {

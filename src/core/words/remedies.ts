@@ -48,6 +48,7 @@ const remedies: Record<ErrorCode, string> = {
   already_member: 'No action is needed: the person is already in the account.',
   last_owner: 'Make another member an owner first.',
   too_many_invitations: 'Withdraw an unused invitation, or wait until one has expired.',
+  provider_key_rejected: 'Check that the whole key was copied, and that it is still valid.',
   insufficient_quota: 'Raise the budget of the account or the key, or wait for its next period.',
 }
 

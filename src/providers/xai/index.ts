@@ -12,6 +12,7 @@ export const xai = protocolVendor({
   keyPrefixes: ['xai-'],
   baseUrl: 'https://api.x.ai/v1',
   namePrefixes: ['x-ai'],
+  badKeyMark: 'Incorrect API key provided',
   dialect: {
     without: ['logit_bias', ...platformFieldsExcept('web_search_options')],
     withoutWhenReasoning: ['presence_penalty', 'frequency_penalty', 'stop'],

@@ -22,11 +22,17 @@ export const modalityNames = {
 } as const
 const names = ['q', 'type', 'provider', 'ability', 'price', 'state'] as const
 
-/** Entries that match the filters in the address. Ended models match only when the filter asks for them. */
-export function filtered(entries: readonly Entry[]): Entry[] {
+/** The text of the search in the address. */
+export const searchInPlace = (): string => (place.value.query.get('q') ?? '').trim()
+
+/**
+ * Entries that match the filters and the search in the address. Ended models match only when the filter asks
+ * for them.
+ */
+export function filtered(entries: readonly Entry[], search = searchInPlace()): Entry[] {
   const { query } = place.value
   const chosen = (name: (typeof names)[number]) => query.get(name) ?? ''
-  const words = chosen('q').toLowerCase().split(/\s+/).filter(Boolean)
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   const most = chosen('price') === '' ? Infinity : Number(chosen('price'))
   const isAsked = (entry: Entry): boolean => {
     const { model, modality, routes } = entry
@@ -68,7 +74,7 @@ export function Filters({ entries }: { entries: readonly Entry[] }) {
             {...attributes}
             type="search"
             value={query.get('q') ?? ''}
-            placeholder="Name, family or alias"
+            placeholder="Any name of a model"
             spellcheck={false}
             onInput={(event) => setQuery({ q: event.currentTarget.value })}
           />

@@ -1,20 +1,32 @@
 import { useState } from 'preact/hooks'
-import type { Schemas } from '../../data/api.ts'
+import { bodyOf, GET, type Schemas } from '../../data/api.ts'
+import { useLoad } from '../../data/load.ts'
 import { placesOf, shortCount } from '../../data/money.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
+import { accountQuery } from '../../data/session.ts'
 import { Health, MeasuredOver } from '../../elements/health.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Money } from '../../elements/money.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
+import { Waiting } from '../../elements/waiting.tsx'
 import { comparedPrice, isForInputOnly, pathOf, pricesOf, stateOf, type Entry } from './entries.ts'
-import { filtered, Filters, modalityNames } from './filters.tsx'
+import { filtered, Filters, modalityNames, searchInPlace } from './filters.tsx'
 
 /** Number of rows shown before "Show all". */
 const rowsShown = 60
+/** Pause in typing before the gateway is asked for a name. */
+const typingPauseMs = 250
 
 /** All models that the account may use, filtered and sorted. */
 export function ModelList({ catalog }: { catalog: Schemas['CatalogList'] }) {
-  const found = sorted(filtered(catalog.data))
+  const listed = filtered(catalog.data)
+  const search = searchInPlace()
+  // Only the gateway knows all names: snapshots, prefixes and spellings.
+  const isName = listed.length === 0 && search !== ''
+  const named = useLoad(isName ? `model ${search}` : 'no model', (signal) =>
+    isName ? modelNamed(search, signal) : Promise.resolve([]),
+  )
+  const found = sorted(isName ? filtered(named.data ?? [], '') : listed)
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? found : found.slice(0, rowsShown)
   return (
@@ -26,6 +38,12 @@ export function ModelList({ catalog }: { catalog: Schemas['CatalogList'] }) {
         </p>
       </div>
       <Filters entries={catalog.data} />
+      {isName && found.length > 0 && (
+        <p class="hint above">
+          The gateway answers to <code>{search}</code> with this model.
+        </p>
+      )}
+      {isName && named.isLoading && <Waiting what="Looking up the name" />}
       {found.length === 0 ? (
         <div class="card empty">
           <h2>No model matches</h2>
@@ -45,6 +63,13 @@ export function ModelList({ catalog }: { catalog: Schemas['CatalogList'] }) {
       <MeasuredOver measured={catalog.measured} />
     </>
   )
+}
+
+async function modelNamed(model: string, signal: AbortSignal): Promise<Entry[]> {
+  await new Promise((resolve) => setTimeout(resolve, typingPauseMs))
+  signal.throwIfAborted()
+  const params = { query: { ...accountQuery(), model } }
+  return (await bodyOf(GET('/api/models', { params, signal }))).data
 }
 
 type Column = 'name' | 'price' | 'context'

@@ -37,32 +37,23 @@ type FormProps = {
   onDone: (said: string) => void
 }
 
-/** A form that tests and stores an API key of a provider. */
+/** A form that stores an API key of a provider, which the gateway tests first. */
 export function KeyForm({ provider, replaces, onDone }: FormProps) {
-  const [result, setResult] = useState<Schemas['ProviderKeyTest']>()
-  const testing = useAct(async (key: string) => {
-    setResult(undefined)
-    setResult(await testKey(provider, { key }))
-  })
-  const storing = useAct(async (key: string, form: HTMLFormElement) => {
-    const body = replaces === undefined ? { key } : { key, replaces }
+  const storing = useAct(async (form: HTMLFormElement, force: boolean) => {
+    const { key = '' } = textsOf(new FormData(form))
+    const body = { key, force, ...(replaces !== undefined && { replaces }) }
     const init = { params: paramsOf(provider), body }
-    const { hint } = await bodyOf(POST('/api/providers/{provider_id}/keys', init))
+    const { hint, test } = await bodyOf(POST('/api/providers/{provider_id}/keys', init))
     form.reset()
-    onDone(`The key ${hint} of ${provider.name} is stored, and calls use it.`)
+    onDone(`The key ${hint} of ${provider.name} is stored. ${test?.message ?? ''}`)
   })
-  const isBusy = testing.isBusy || storing.isBusy
   const fault = storing.faultAt('key')
+  const rejected: Schemas['ErrorCode'] = 'provider_key_rejected'
   return (
-    <Form
-      send={(filled, form) => {
-        testing.forget()
-        return storing.run(textsOf(filled)['key'] ?? '', form)
-      }}
-    >
+    <Form send={(_filled, form) => storing.run(form, false)}>
       <Field
         label={`API key of ${provider.name}`}
-        hint="It is stored encrypted, and not shown again."
+        hint="It is tested first, stored encrypted, and not shown again."
         fault={fault}
       >
         {(attributes) => (
@@ -74,27 +65,24 @@ export function KeyForm({ provider, replaces, onDone }: FormProps) {
             spellcheck={false}
             maxLength={textLengths.ProviderSecret.max}
             required
-            onInput={() => setResult(undefined)}
+            onInput={storing.forget}
           />
         )}
       </Field>
-      {fault === undefined && <Failure error={storing.error ?? testing.error} />}
-      <TestResult result={result} />
+      {fault === undefined && <Failure error={storing.error} />}
       <p class="row">
-        <button type="submit" disabled={isBusy}>
-          {storing.isBusy ? 'Saving…' : 'Save the key'}
+        <button type="submit" disabled={storing.isBusy}>
+          {storing.isBusy ? 'Testing…' : 'Save the key'}
         </button>
-        <button
-          type="button"
-          class="plain"
-          disabled={isBusy}
-          onClick={({ currentTarget: { form } }) => {
-            if (form?.reportValidity() !== true) return
-            void testing.run(textsOf(new FormData(form))['key'] ?? '')
-          }}
-        >
-          {testing.isBusy ? 'Testing…' : 'Test the key'}
-        </button>
+        {storing.error?.code === rejected && (
+          <button
+            type="button"
+            class="plain"
+            onClick={({ currentTarget: { form } }) => form && void storing.run(form, true)}
+          >
+            Save anyway
+          </button>
+        )}
       </p>
     </Form>
   )

@@ -453,7 +453,8 @@ export const createModeration: Operation<CreateModerationData, CreateModerationR
 /**
  * List models
  *
- * Lists the models that the API key can use. The answer is an `AnthropicModelList` if the request has
+ * Lists the models that the API key can use, and after them the aliases that the operator has set,
+ * each with the data of its model. The answer is an `AnthropicModelList` if the request has
  * the header `anthropic-version`, which only clients of Anthropic's API send; otherwise a `ModelList`.
  */
 export const listModels: Operation<ListModelsData, ListModelsResponses> = operation('GET', '/v1/models')
@@ -461,7 +462,9 @@ export const listModels: Operation<ListModelsData, ListModelsResponses> = operat
 /**
  * Retrieve a model
  *
- * Retrieves a model that the API key can use, by its identifier or one of its aliases.
+ * Retrieves a model that the API key can use, by any name that a request may use: its identifier,
+ * an alias, a snapshot, or one of these with a prefix or in another spelling. `id` of the answer is
+ * the identifier, or an alias that the operator has set.
  * The answer is an `AnthropicModel` if the request has the header `anthropic-version`, which only
  * clients of Anthropic's API send; otherwise a `Model`.
  */
@@ -1018,7 +1021,9 @@ export const listProviders: Operation<ListProvidersData, ListProvidersResponses>
 /**
  * Add a provider's key
  *
- * Operators only. Stores an API key of a vendor, or of an endpoint of `gateway.yaml`, encrypted.
+ * Operators only. Tests an API key of a vendor, or of an endpoint of `gateway.yaml`, as
+ * `POST /api/providers/{provider_id}/key-test` does, and stores it encrypted. A key that the
+ * provider rejects is not stored unless `force` is true; a key that could not be tested is.
  * Calls use it at once, without a restart; several keys of a provider are used in turn. A key
  * in the environment takes precedence over stored keys. The key is not returned again.
  */

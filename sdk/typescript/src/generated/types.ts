@@ -524,7 +524,7 @@ export type IdempotencyKey = string;
  * The reason of an error, for programs to branch on. The message explains it to people.
  *
  */
-export type ErrorCode = 'invalid_json' | 'invalid_value' | 'missing_required_parameter' | 'unknown_parameter' | 'unsupported_parameter' | 'unsupported_value' | 'context_length_exceeded' | 'model_capability_mismatch' | 'content_policy_violation' | 'cassette_mismatch' | 'image_fetch_failed' | 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'invalid_token' | 'model_not_allowed' | 'ip_not_allowed' | 'model_not_found' | 'not_found' | 'method_not_allowed' | 'key_not_active' | 'timeout' | 'model_deactivated' | 'request_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'internal_error' | 'provider_error' | 'all_providers_failed' | 'overloaded' | 'no_provider_configured' | 'insufficient_scope' | 'invalid_credentials' | 'invalid_session' | 'csrf_failed' | 'sign_up_closed' | 'email_taken' | 'already_member' | 'last_owner' | 'too_many_invitations' | 'insufficient_quota' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'cancelled';
+export type ErrorCode = 'invalid_json' | 'invalid_value' | 'missing_required_parameter' | 'unknown_parameter' | 'unsupported_parameter' | 'unsupported_value' | 'context_length_exceeded' | 'model_capability_mismatch' | 'content_policy_violation' | 'cassette_mismatch' | 'image_fetch_failed' | 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'invalid_token' | 'model_not_allowed' | 'ip_not_allowed' | 'model_not_found' | 'not_found' | 'method_not_allowed' | 'key_not_active' | 'timeout' | 'model_deactivated' | 'request_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'internal_error' | 'provider_error' | 'all_providers_failed' | 'overloaded' | 'no_provider_configured' | 'insufficient_scope' | 'invalid_credentials' | 'invalid_session' | 'csrf_failed' | 'sign_up_closed' | 'email_taken' | 'already_member' | 'last_owner' | 'too_many_invitations' | 'provider_key_rejected' | 'insufficient_quota' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'cancelled';
 
 /**
  * What is wrong with a request, or what failed.
@@ -3901,6 +3901,10 @@ export type NewProviderKey = {
      * The id of a stored key that the new key replaces, such as `pvk_` and 32 hexadecimal digits.
      */
     replaces?: ProviderKeyId;
+    /**
+     * Whether to store the key although the provider rejects it; false by default.
+     */
+    force?: boolean;
 };
 
 /**
@@ -3937,6 +3941,10 @@ export type ProviderKey = {
      *
      */
     is_used: boolean;
+    /**
+     * The result of the test before the key was stored; only in the response that stores it.
+     */
+    test?: ProviderKeyTest;
 };
 
 export type ProviderKeyTestObject = 'provider_key_test';
@@ -3951,11 +3959,17 @@ export type ProviderKeyTest = {
      */
     accepted: boolean;
     /**
+     * Whether the provider refused the key. If it neither accepted nor refused it, the key could
+     * not be tested.
+     *
+     */
+    rejected: boolean;
+    /**
      * HTTP status of the provider; null if it did not answer.
      */
     status: number | null;
     /**
-     * What happened, in one sentence.
+     * What happened, in one sentence, with the provider's message if it sent one.
      */
     message: string;
 };
@@ -9424,9 +9438,14 @@ export type Model = {
      */
     status: ModelStatus | UnlistedValue;
     /**
-     * Other names that a request may use.
+     * Other names that a request may use, also those that the operator has set.
      */
     aliases?: Array<string>;
+    /**
+     * The identifier of the model if `id` is an alias that the operator has set; otherwise null.
+     *
+     */
+    alias_of?: string | null;
     /**
      * What a model reads or makes.
      */
@@ -11411,7 +11430,7 @@ export type RetrieveModelData = {
     body?: never;
     path: {
         /**
-         * Model identifier or alias. Send a slash in it unchanged or as `%2F`.
+         * A name of the model. Send a slash in it unchanged or as `%2F`.
          */
         model: ModelName;
     };
