@@ -118,7 +118,7 @@ export async function assemble(options: AssembleOptions) {
     openCircuits,
     publicOrigin: createPublicOrigin(config.baseUrl),
   })
-  metrics.observe({ running: server.running, openCircuits, ...calls })
+  metrics.observe({ server, calls, config, openCircuits, store: store.store })
   return {
     server,
     accounts: store.accounts,

@@ -13,6 +13,8 @@ export const packages = {
   'swift-account-server': ['swift-account'],
   'swift-container-server': ['swift-container'],
   'swift-object-server': ['swift-object'],
+  // Evaluates the alerts of Prometheus.
+  promtool: ['prometheus'],
   'systemd-analyze': ['systemd'],
   // Helm's template libraries: Debian does not package Helm itself.
   go: ['golang-go', 'golang-github-masterminds-sprig-dev', 'golang-k8s-sigs-yaml-dev'],

@@ -3,7 +3,12 @@ type Group<Item, Outcome> = {
   committed: PromiseWithResolvers<readonly Outcome[]>
 }
 
-export type GroupLimits = { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: number }
+export type GroupLimits = {
+  ledgerGroupRowsMax: number
+  ledgerGroupPauseMaxMs: number
+  /** Called after each commit, also of one that failed. */
+  onCommit?: (durationMs: number) => void
+}
 
 /**
  * Returns a function that commits an item and resolves with its outcome once it is durable. Items that
@@ -12,18 +17,20 @@ export type GroupLimits = { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: n
  */
 export function createGroups<Item, Outcome>(
   commit: (items: readonly Item[]) => Promise<readonly Outcome[]>,
-  { ledgerGroupRowsMax: rowsMax, ledgerGroupPauseMaxMs: pauseMaxMs }: GroupLimits,
+  { ledgerGroupRowsMax: rowsMax, ledgerGroupPauseMaxMs: pauseMaxMs, onCommit }: GroupLimits,
 ): (item: Item) => Promise<Outcome> {
   const waiting: Group<Item, Outcome>[] = []
   let writing = false
 
   async function write(): Promise<void> {
     for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
+      const startedAt = performance.now()
       try {
         group.committed.resolve(await commit(group.items))
       } catch (error) {
         group.committed.reject(error)
       }
+      onCommit?.(performance.now() - startedAt)
     }
     writing = false
   }

@@ -68,7 +68,7 @@ export async function assembleCalls(
   const { store, secret, encryption } = stored
   const limits: LimitsNow = () => settings().limits
   const { config, peers, events, publicNet, clock, monotonic } = environment
-  const { limits: first } = config
+  const first = { ...config.limits, onCommit: events.committed }
   const remembering = { secret, limits, events, monotonic }
   const sharedCache = peers.redis && (await loadSharedCache(peers.redis, remembering))
   const bytesMax = Math.floor(first.cacheBytesMax / workerCount(config))

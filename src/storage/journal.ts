@@ -20,6 +20,8 @@ export type Journal = {
    * resolves with whether it did.
    */
   takeOver(): Promise<boolean>
+  /** The number of records. */
+  rows(): number
   /** Creates the file again if it was removed, unless records of the old file are still to be read. */
   look(): Promise<void>
   close(): Promise<void>
@@ -40,22 +42,25 @@ const chunkBytes = 65_536
 /** A journal of another host that was not written for this time counts as left by a dead process. */
 const foreignAgeMs = 60_000
 
+const empty = { bytes: 0, rows: 0 }
+
 /** Opens the journal of this process: that of an ended process with its records, or a new one. */
 export async function openJournal({ folder, bytesMax, flushes }: Options): Promise<Journal> {
   const path = join(folder, `${prefix}${hostname()}-${process.pid}`)
   let file: FileHandle | undefined
   let capacity = 0
-  let used = 0
+  let used = empty
   const inTurn = oneAtATime()
   const write = writing(flushes)
   const make = async () => {
     file = await create(path, bytesMax)
-    used = 0
+    used = empty
     capacity = bytesMax
   }
   const adopt = async (journal: FileHandle) => {
     capacity = (await journal.stat()).size
-    used = (await records(journal, 0, capacity)).end
+    const { records: found, end } = await records(journal, 0, capacity)
+    used = { bytes: end, rows: found.length }
     file = journal
   }
 
@@ -66,33 +71,36 @@ export async function openJournal({ folder, bytesMax, flushes }: Options): Promi
     append: (added) =>
       inTurn(async () => {
         const bytes = Buffer.from(added.map(lineOf).join(''))
-        const fits = used + bytes.length <= capacity
+        const fits = used.bytes + bytes.length <= capacity
         if (!fits || file === undefined || !(await isAt(path, file))) return false
-        if (!(await succeeds(write(file, bytes, used)))) return false
-        used += bytes.length
+        if (!(await succeeds(write(file, bytes, used.bytes)))) return false
+        used = { bytes: used.bytes + bytes.length, rows: used.rows + added.length }
         return true
       }),
-    read: (from) => inTurn(async () => (file === undefined ? nothing : records(file, from, used))),
+    read: (from) =>
+      inTurn(async () => (file === undefined ? nothing : records(file, from, used.bytes))),
     clear: (end) =>
       inTurn(async () => {
-        if (end !== used) return false
+        if (end !== used.bytes) return false
         // Another process may have taken over the file.
-        if (file !== undefined && (await isAt(path, file))) await write(file, Buffer.alloc(used), 0)
-        used = 0
+        if (file !== undefined && (await isAt(path, file)))
+          await write(file, Buffer.alloc(used.bytes), 0)
+        used = empty
         return true
       }),
     takeOver: () =>
       inTurn(async () => {
-        if (bytesMax === 0 || used > 0) return false
+        if (bytesMax === 0 || used.bytes > 0) return false
         const found = await takeAnother(folder, path)
         if (found === undefined) return false
         await file?.close()
         await adopt(found)
         return true
       }),
+    rows: () => used.rows,
     look: () =>
       inTurn(async () => {
-        if (bytesMax === 0 || used > 0 || (await isAt(path, file))) return
+        if (bytesMax === 0 || used.bytes > 0 || (await isAt(path, file))) return
         await file?.close()
         file = undefined
         await make().catch(() => undefined)
@@ -102,7 +110,7 @@ export async function openJournal({ folder, bytesMax, flushes }: Options): Promi
         const isOurs = await isAt(path, file)
         await file?.close()
         file = undefined
-        if (used === 0 && isOurs) await unlink(path)
+        if (used.bytes === 0 && isOurs) await unlink(path)
       }),
   }
 }

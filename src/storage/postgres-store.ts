@@ -65,6 +65,7 @@ export async function openPostgresStore({
     dialect: 'postgres',
     db,
     reader,
+    waiting: pool.waiting,
     starting: (run) => whileStarting({ place, limits, notice }, run),
     insertions: createPostgresInsertions(),
     commit: createPostgresCommit(pool),

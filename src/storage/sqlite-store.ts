@@ -75,7 +75,7 @@ async function openFiles(
     )
   const isNew = makeFile(path)
   const file = { path, durability, busyTimeoutMs }
-  const { dialect, commit, ready, restartLog } = openSqlite({ ...file, queueMax })
+  const { dialect, waiting, commit, ready, restartLog } = openSqlite({ ...file, queueMax })
   const db = new Kysely<Tables>({ dialect, plugins: [integersPlugin] })
   // A query always runs: Kysely calls `destroy`, which ends the driver's thread, only after a query.
   const begun = change === 'none' ? sql`select 1`.execute(db) : migrate(db, 'sqlite')
@@ -101,6 +101,7 @@ async function openFiles(
     dialect: 'sqlite',
     db,
     reader,
+    waiting,
     starting: (run) => run(),
     describe: async () => dataDir,
     check: files.check,

@@ -49,6 +49,7 @@ export function openSqlite(options: Options) {
   }
   return {
     dialect: dialectOf(driver),
+    waiting: lock.waiting,
     /** Runs statements in one transaction; resolves with the number of rows that each one changed. */
     commit: commits.commit,
     /** Copies the write-ahead log into the file, so that the log restarts; never throws. */

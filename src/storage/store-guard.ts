@@ -18,6 +18,10 @@ export type GuardedStore = Store & {
   assertWritable(): void
   /** Writes a row; throws a GatewayError if that fails or takes too long. */
   checkWritable(): Promise<void>
+  /** Whether the store accepted rows at its last use; it is checked every second. */
+  isUp(): boolean
+  /** The number of rows that wait in the journal of this process. */
+  journalRows(): number
 }
 
 /** Events that are logged for the operator. */
@@ -76,8 +80,7 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
     try {
       if (health.trouble() !== undefined) return await recover()
       await store.look()
-      if (await journal.takeOver()) return await recover()
-      return await journal.look()
+      return await ((await journal.takeOver()) ? recover() : journal.look())
     } catch (error) {
       return health.fail(toStoreError(error))
     }
@@ -93,6 +96,8 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
   })
   const guarded: GuardedStore = {
     ...store,
+    isUp: () => health.trouble() === undefined,
+    journalRows: journal.rows,
     assertWritable: health.assertWell,
     checkWritable: async () => {
       health.assertWell()

@@ -39,6 +39,8 @@ export type Store = {
    * each one changed. Throws a StoreError.
    */
   commit(statements: readonly StoreStatement[], options?: CommitOptions): Promise<readonly number[]>
+  /** The number of queries and transactions that wait for a connection; SQLite has one. */
+  waiting(): number
   /** For reports, which must not block other work of the store. */
   reader: Reader
   /** Kind and place of the store, for the operator; without secrets. */

@@ -101,6 +101,7 @@ function callEvents({ log, now, metrics, refusals }: CallParts) {
       const { code, status } = error
       const { accountId, keyId } = caller
       const fields = { requestId, tool, code, accountId, keyId }
+      if (!wasCancelled(error)) metrics.responses.inc({ status, code })
       if (wasCancelled(error)) now().info({ requestId, tool, accountId, keyId }, 'tool cancelled')
       else if (status === 503) refusals.refused(now(), fields, error, 'tool refused')
       else if (status >= 500) now().error({ ...fields, cause: causeOf(error) }, 'tool failed')
@@ -118,7 +119,12 @@ function serverEvents(now: () => Log, metrics: Metrics) {
   return {
     swept(open: number, closed: ReadonlyMap<string, number>): void {
       metrics.connections.set(open)
-      for (const [reason, count] of closed) metrics.closed.inc({ reason }, count)
+      for (const [reason, count] of closed) {
+        metrics.closed.inc({ reason }, count)
+        // Refused with an answer, but without an exchange.
+        if (reason === 'full' || reason === 'address')
+          metrics.responses.inc({ status: 503, code: 'overloaded' }, count)
+      }
       if (closed.size > 0) now().warn({ open, ...Object.fromEntries(closed) }, 'connections closed')
     },
     /** The system has no more file descriptors or memory for connections. */
@@ -138,7 +144,7 @@ function serverEvents(now: () => Log, metrics: Metrics) {
       for (const { id, atMs } of retirements) metrics.retirements.set({ model: id }, atMs / 1000)
       if (isDue) now().warn({ models: sentences }, 'models in use change')
     },
-    ...storeEvents(now),
+    ...storeEvents(now, metrics),
     ...backgroundEvents(now, metrics),
     ...exportEvents(now),
     ...redisEvents(now, metrics),
@@ -193,8 +199,12 @@ function exportEvents(now: () => Log) {
 }
 
 /** Events of the store: failed writes and their recovery. */
-function storeEvents(now: () => Log) {
+function storeEvents(now: () => Log, metrics: Metrics) {
   return {
+    /** A group of rows or reservations was committed, or failed. */
+    committed(durationMs: number): void {
+      metrics.commits.observe(durationMs / 1000)
+    },
     storeFailed({ reason, remedy }: { reason: string; remedy: string }, error: Error): void {
       now().error(
         { reason, remedy, cause: causeOf(error) },

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises'
 import {
   collectDefaultMetrics,
   Counter,
@@ -8,13 +9,14 @@ import {
   type HistogramConfiguration,
 } from 'prom-client'
 import { contractInfo } from '../../generated/operations.ts'
-import type { UsageRow } from '../core/receipt.ts'
+import { createLedgerCounters } from './ledger-counters.ts'
 import type { Reading } from './worker-metrics.ts'
 
 /** The metrics of one gateway, in the Prometheus format. */
 export type Metrics = ReturnType<typeof createMetrics>
 
 const firstEventSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60]
+const commitSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const durationSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
 type Options = {
@@ -29,7 +31,7 @@ export function createMetrics({ bufferedBytes, settle: settleLog }: Options) {
   const { contentType } = registry
   const within = metricsIn(registry)
   const { counter, gauge, histogram } = within
-  const ledger = createLedgerCounters(within)
+  const ledger = createLedgerCounters(counter)
   const buffered = gauge(
     'gateway_buffered_bytes',
     'Bytes of requests and answers that are held in memory.',
@@ -93,9 +95,24 @@ export function createMetrics({ bufferedBytes, settle: settleLog }: Options) {
   }
 }
 
-/** Metrics of attempts on providers, of calls whose clients disconnected, and of models in use. */
-function createCallMetrics({ counter, gauge, histogram }: Within) {
+function createResponses({ counter }: Within) {
+  const help = 'Answers by status and error code; a failed tool counts beside its HTTP answer.'
+  const responses = counter('gateway_responses_total', help, 'status', 'code')
+  // Prometheus sees no increase in the first value of a series, so an outage would begin unseen.
+  responses.inc({ status: 503, code: 'overloaded' }, 0)
+  return responses
+}
+
+/** Metrics of answers, commits, attempts on providers, left calls, and models in use. */
+function createCallMetrics(within: Within) {
+  const { counter, gauge, histogram } = within
   return {
+    responses: createResponses(within),
+    commits: histogram(
+      'gateway_commit_seconds',
+      'Time to commit a group of rows of the ledger, or of reservations of budgets.',
+      { labelNames: [], buckets: commitSeconds },
+    ),
     left: counter(
       'gateway_calls_left_total',
       'Calls whose client disconnected before a non-streamed answer; the calls go on.',
@@ -151,25 +168,37 @@ function metricsIn(registry: Registry) {
 
 /** Values that are read when the metrics are read. */
 type Observed = {
-  running: () => number
+  server: { running(): number }
+  calls: { openMarks(): number; sumDeltasWaiting(): number }
+  config: { dataDir: string }
   /** For each provider, the number of upstream models whose circuit is not closed. */
   openCircuits: () => ReadonlyMap<string, number>
-  openMarks: () => number
-  sumDeltasWaiting: () => number
+  store: { isUp(): boolean; journalRows(): number; waiting(): number }
 }
 
-function observe({ gauge }: Within, now: Observed) {
-  const observed = (name: string, help: string, read: () => number, aggregator?: 'max') => {
-    const collect = () => one.set(read())
-    const one: Gauge = gauge(name, help, aggregator ? { aggregator, collect } : { collect })
+type Aggregator = 'sum' | 'min' | 'max'
+type Read = () => number | Promise<number>
+
+function observe({ gauge }: Within, { server, calls, config, openCircuits, store }: Observed) {
+  const observed = (name: string, help: string, read: Read, aggregator: Aggregator = 'sum') => {
+    const collect = async () => one.set(await read())
+    const one: Gauge = gauge(name, help, { aggregator, collect })
   }
-  const running = 'Requests that are not answered yet, this one included.'
-  observed('gateway_running_requests', running, now.running)
-  const marks = 'Calls without a budget that wait for a vendor or for their row.'
-  observed('gateway_call_marks_open', marks, now.openMarks)
-  const deltas = 'Changes of usage sums that wait to be folded into them, up to 100,000.'
-  // Each worker counts the same rows.
-  observed('gateway_sum_deltas_waiting', deltas, now.sumDeltasWaiting, 'max')
+  const runningHelp = 'Requests that are not answered yet, this one included.'
+  observed('gateway_running_requests', runningHelp, server.running)
+  const marksHelp = 'Calls without a budget that wait for a vendor or for their row.'
+  observed('gateway_call_marks_open', marksHelp, calls.openMarks)
+  const rowsHelp = 'Rows in the journal, which wait until the store accepts them.'
+  observed('gateway_journal_rows', rowsHelp, store.journalRows)
+  const waitingHelp = 'Queries and transactions that wait for a connection to the database.'
+  observed('gateway_database_pool_waiting', waitingHelp, store.waiting)
+  // Workers share the store and the folder, and each counts the same deltas.
+  const deltasHelp = 'Changes of usage sums that wait to be folded into them, up to 100,000.'
+  observed('gateway_sum_deltas_waiting', deltasHelp, calls.sumDeltasWaiting, 'max')
+  const upHelp = '1 while the store accepts rows, else 0; calls are refused then.'
+  observed('gateway_store_up', upHelp, () => Number(store.isUp()), 'min')
+  const freeHelp = 'Bytes that the gateway may still write to DATA_DIR; 0 if it is missing.'
+  observed('gateway_data_dir_free_bytes', freeHelp, () => freeBytesOf(config.dataDir), 'min')
   const circuits: Gauge<'provider'> = gauge(
     'gateway_open_circuits',
     'Models of a provider that are not called for a while after failures.',
@@ -179,9 +208,16 @@ function observe({ gauge }: Within, now: Observed) {
       aggregator: 'max',
       collect: () => {
         circuits.reset()
-        for (const [provider, count] of now.openCircuits()) circuits.set({ provider }, count)
+        for (const [provider, count] of openCircuits()) circuits.set({ provider }, count)
       },
     },
+  )
+}
+
+function freeBytesOf(folder: string): Promise<number> {
+  return statfs(folder).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => 0,
   )
 }
 
@@ -207,91 +243,6 @@ function createPeerMetrics({ counter, gauge }: Within) {
       const help = 'Reads and writes of the shared cache, by outcome.'
       cache ??= counter('gateway_far_cache_total', help, 'outcome')
       cache.inc({ outcome })
-    },
-  }
-}
-
-const callLabels = ['face', 'modality', 'mode', 'outcome', 'cache'] as const
-const modelLabels = ['provider', 'model'] as const
-
-type ModelLabels = Record<(typeof modelLabels)[number], string>
-type CallLabels = Pick<UsageRow, (typeof callLabels)[number]> & ModelLabels
-/** Limit of the models with a label of their own; an endpoint may have any number of names. */
-const modelsMax = 300
-/** The label of all other models, and of calls that no provider answered. */
-const other = '_OTHER'
-type Sums = {
-  labels: CallLabels
-  calls: number
-  inputTokens: number
-  outputTokens: number
-  costNanoUsd: number
-}
-
-/**
- * Counters of the ledger's rows. The sums are kept here until the metrics are read: prom-client serializes
- * and checks the labels of each increment, and a row causes four increments.
- */
-function createLedgerCounters({ counter }: Within) {
-  const calls = counter(
-    'gateway_calls_total',
-    'Calls in the ledger by face, modality, mode, outcome, cache, provider and model.',
-    ...callLabels,
-    ...modelLabels,
-  )
-  const tokens = counter(
-    'gateway_tokens_total',
-    'Tokens by direction, mode, provider and model.',
-    'direction',
-    'mode',
-    ...modelLabels,
-  )
-  const costUsd = counter(
-    'gateway_cost_usd_total',
-    'Cost in dollars by mode, provider and model; the ledger has the exact amounts.',
-    'mode',
-    ...modelLabels,
-  )
-  const unsettled = new Map<string, Sums>()
-
-  const models = new Set<string>()
-  /** A model gets its label with its first answer, so that callers cannot create labels. */
-  const modelOf = ({ model, outcome }: UsageRow): string => {
-    if (models.has(model)) return model
-    if (outcome !== 'ok' || models.size >= modelsMax) return other
-    models.add(model)
-    return model
-  }
-  const sumsOf = (row: UsageRow): Sums => {
-    const { face, modality, mode, outcome, cache } = row
-    const model = modelOf(row)
-    const provider = row.provider ?? other
-    const name = `${face} ${modality} ${mode} ${outcome} ${cache} ${provider} ${model}`
-    const known = unsettled.get(name)
-    if (known !== undefined) return known
-    const labels = { face, modality, mode, outcome, cache, provider, model }
-    const sums = { labels, calls: 0, inputTokens: 0, outputTokens: 0, costNanoUsd: 0 }
-    unsettled.set(name, sums)
-    return sums
-  }
-
-  return {
-    add: (row: UsageRow) => {
-      const sums = sumsOf(row)
-      sums.calls++
-      sums.inputTokens += row.usage.inputTokens
-      sums.outputTokens += row.usage.outputTokens
-      sums.costNanoUsd += row.costNanoUsd ?? 0
-    },
-    settle: () => {
-      for (const { labels, ...sums } of unsettled.values()) {
-        const { mode, provider, model } = labels
-        calls.inc(labels, sums.calls)
-        tokens.inc({ direction: 'input', mode, provider, model }, sums.inputTokens)
-        tokens.inc({ direction: 'output', mode, provider, model }, sums.outputTokens)
-        costUsd.inc({ mode, provider, model }, sums.costNanoUsd / 1e9)
-      }
-      unsettled.clear()
     },
   }
 }

@@ -20,6 +20,9 @@ export function logRequest(
     { method: knownMethods.has(method) ? method : 'other', status },
     durationMs / 1000,
   )
+  const errorCode = error instanceof GatewayError ? error.code : 'internal_error'
+  const code = error === undefined ? 'none' : errorCode
+  metrics.responses.inc({ status, code })
   const fields = {
     requestId,
     method,
@@ -33,7 +36,6 @@ export function logRequest(
   }
   if (error === undefined) return log[isCheck(path) ? 'debug' : 'info'](fields, 'request')
   if (status === 503) return refusals.refused(log, fields, error, 'request refused')
-  const code = error instanceof GatewayError ? error.code : 'internal_error'
   if (status >= 500) return log.error({ ...fields, code, cause: causeOf(error) }, 'request failed')
   return log.info({ ...fields, code }, 'request refused')
 }

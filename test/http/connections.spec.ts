@@ -179,6 +179,9 @@ describe('the number of connections', () => {
     for (const socket of busy) socket.destroy()
     await until('there is room', async () => (await openOf(gateway)) === 1)
     await untilClosedFor(gateway, 'full')
+    const refused = 'gateway_responses_total{status="503",code="overloaded"}'
+    const closed = 'gateway_connections_closed_total{reason="full"}'
+    expect(await metric(gateway, refused)).to.equal(await metric(gateway, closed))
   })
 
   it('is kept below the limit by closing idle connections first', async () => {

@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -139,6 +140,10 @@ describe('several workers', () => {
     // Any worker returns the sums of all workers.
     expect([await read(seen), await read(seen)]).to.deep.equal([11, 12])
     expect(await read('gateway_workers')).to.equal(2)
+    // Workers share the store and the folder.
+    expect(await read('gateway_store_up')).to.equal(1)
+    const { bavail, bsize } = statfsSync(folder.path)
+    expect(await read('gateway_data_dir_free_bytes')).to.be.below(1.5 * bavail * bsize)
     expect(await read('process_resident_memory_bytes')).to.be.above(200e6)
     const [first] = workersOf(server)
     process.kill(first!.pid, 'SIGKILL')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { attribute, metricName } from '../../src/telemetry/open-telemetry/names.ts'
 import { projectFolder } from '../support/folder.ts'
+import { startGateway } from '../support/gateway.ts'
 
 describe('the page on traces and metrics', () => {
   const page = readFileSync(join(projectFolder, 'docs/telemetry.md'), 'utf8')
@@ -19,5 +20,20 @@ describe('the page on traces and metrics', () => {
   it('lists exactly the names that are sent', () => {
     expect([...sent].filter((name) => !named.has(name))).to.deep.equal([])
     expect([...named].filter((name) => !sent.has(name))).to.deep.equal([])
+  })
+
+  it('lists exactly the metrics that are served, those of Redis included', async () => {
+    await using gateway = await startGateway()
+    const text = await (await gateway.fetch('/metrics', { key: null })).text()
+    const served = [...text.matchAll(/^# TYPE (gateway_\w+)/gm)].map(([, name]) => name!)
+    const rows = [...page.matchAll(/^\| `(gateway_\w+)` +\|.*\| (.*)\|$/gm)]
+    const withRedis = rows.filter(([, , text]) => text!.startsWith('Only with `REDIS_URL`'))
+    expect(withRedis.map(([, name]) => name)).to.deep.equal([
+      'gateway_redis_up',
+      'gateway_limits_fallback',
+      'gateway_far_cache_total',
+    ])
+    const others = rows.filter((row) => !withRedis.includes(row)).map(([, name]) => name)
+    expect(others).to.have.members(served)
   })
 })
