@@ -10,30 +10,29 @@ type Named = {
   defaultImageModel: string
   defaultToolImageModel: string
 }
+/** Ids of models that were called lately, and that keys name. */
+type Used = { called: readonly string[]; ofKeys: readonly string[] }
 type Notice = { id: string; atMs: number; retires: boolean; text: string }
 
 /**
- * When models in use retire, from 30 days ago on, and a sentence for each that retires or changes its price within 30
- * days, or did so since 30 days. In use are models that the settings name, and those of `used`.
+ * When models in use retire, and a sentence for each that retires or changes its price within 30 days, or did so at
+ * most 30 days ago. A model that was called has retired at any time: a newer catalog may say so late.
  */
-export function modelNotices(
-  catalog: Catalog,
-  settings: Named,
-  used: readonly string[],
-  nowMs: number,
-) {
+export function modelNotices(catalog: Catalog, settings: Named, used: Used, nowMs: number) {
   const { aliases, routes, defaultImageModel, defaultToolImageModel } = settings
   const names = [
     ...Object.values(aliases),
     ...Object.keys(routes),
     defaultImageModel,
     defaultToolImageModel,
-    ...used,
+    ...used.called,
+    ...used.ofKeys,
   ]
   const ids = new Set(names.map((name) => catalog.get(name)?.row.id ?? ''))
+  const called = new Set(used.called)
   const notices = [...ids]
     .flatMap((id) => noticesOf(catalog, id, nowMs))
-    .filter(({ atMs }) => atMs > nowMs - noticeMs)
+    .filter(({ id, atMs, retires }) => atMs > nowMs - noticeMs || (retires && called.has(id)))
     .sort((a, b) => a.atMs - b.atMs)
   const near = notices.filter(({ atMs }) => atMs <= nowMs + noticeMs).map(({ text }) => text)
   const more = near.length - sentencesMax

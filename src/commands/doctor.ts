@@ -79,7 +79,7 @@ type Finding = { finding: string; healthy: boolean }
 /** Checks the store and all configured providers; without secrets. Throws a ConfigError. */
 async function diagnose(readSettings: ReadSettings) {
   const atStart = readSettings()
-  const [{ stored, used = [], ...store }, redis, pictures] = await Promise.all([
+  const [{ stored, used = nothing, ...store }, redis, pictures] = await Promise.all([
     checkStore(atStart.config, atStart.secrets),
     checkRedis(atStart.config, atStart.secrets),
     checkPictures(atStart),
@@ -165,7 +165,7 @@ async function checkPictures({ config, secrets }: Loaded): Promise<Finding> {
   return { finding, healthy: !failure }
 }
 
-function catalogFacts(config: Config, used: readonly string[]) {
+function catalogFacts(config: Config, used: Used) {
   const rows = readCatalogRows()
   const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock: Date.now })
   const own = Object.keys(config.catalog).length
@@ -179,9 +179,10 @@ function catalogFacts(config: Config, used: readonly string[]) {
 
 type StoreFinding = Finding & {
   stored?: Stored & { notices: readonly string[] }
-  /** Ids of models in use. */
-  used?: readonly string[]
+  used?: Used
 }
+type Used = Awaited<ReturnType<typeof modelsInUse>>
+const nothing: Used = { called: [], ofKeys: [] }
 
 /** Checks the store, and reads its keys of providers. */
 async function checkStore(config: Config, secrets: Secrets): Promise<StoreFinding> {

@@ -76,6 +76,11 @@ describe('the command reconcile refuses', () => {
       /^The export is from 2017-07-14 to 2025-10-01, more than 400 days\./,
     ],
     [
+      'an exponent of thousands',
+      `${head}1759276800,1e6176,usd,a\n`,
+      /^Line 2, column amount_value: "1e6176" is no/,
+    ],
+    [
       'a huge number',
       `${head}1759276800,${'9'.repeat(60)},usd,a\n`,
       /^Line 2, column amount_value: "9{40}…" is no amount/,

@@ -33,7 +33,7 @@ const openAiCsv = (rows: readonly [day: number, amount: string, item: string][])
 /** The cost export of the Claude Console, whose amounts are rounded to cents. */
 const anthropicCsv = (rows: readonly [day: number, usd: string, model: string][]) =>
   [
-    '\uFEFFusage_date_utc,model,workspace,api_key,usage_type,context_window,token_type,cost_usd,list_price_usd,cost_type,inference_geo,speed',
+    '\uFEFF"usage_date_utc",model,workspace,api_key,usage_type,context_window,token_type,cost_usd,list_price_usd,cost_type,inference_geo,speed',
     ...rows.map(
       ([day, usd, model]) =>
         `${october(day)},${model},Default,key,message,≤ 200k,output,${usd},${usd},token,global,`,
@@ -107,6 +107,8 @@ describe('the command reconcile', () => {
       [2, '0.5', 'gpt-5-nano-2025-08-07, input'],
       [3, '5e-1', 'gpt-5-nano, input_tokens'],
       [2, '2.0000000010', 'gpt-4o'],
+      [3, '0E-6176', 'gpt-5-nano-2025-08-07, cached input'],
+      [3, `0.${'0'.repeat(6000)}1`, 'gpt-4o'],
       [4, '', ''],
     ] as [number, string, string][]
     const same = await run(openAiCsv(true1))
@@ -114,7 +116,7 @@ describe('the command reconcile', () => {
     expect(same.stdout).to.match(/^Costs of openai from 2026-10-01 to 2026-10-04 \(UTC\)/)
     expect(same.stdout).to.include('2 of 2 models agree within $0.01 a day.')
     const doctored = true1.map(([day, amount, item]) =>
-      day > 1 && item.startsWith('gpt-5') ? [day, '0.75', item] : [day, amount, item],
+      day > 1 && /^0\.5|^5e/.test(amount) ? [day, '0.75', item] : [day, amount, item],
     ) as typeof true1
     const { code, stdout } = await run(openAiCsv(doctored))
     expect(code).to.equal(1)

@@ -94,6 +94,18 @@ describe('models in use that retire or change their price', () => {
     ])
   })
 
+  it('are logged long after the day if they are still called, as after an upgrade', async () => {
+    await gateway.reload({ catalog, aliases: { house: 'gpt-4.1-nano' } })
+    await use('gpt-image-1')
+    await look()
+    expect(logged()).to.deep.equal([
+      [
+        'gpt-image-1 retired on 2026-10-23; its calls are refused from then on. ' +
+          'Use gpt-image-2.6-flare, which costs 0.75 times as much for output of pictures.',
+      ],
+    ])
+  })
+
   it('have the dates of all retirements in the metric', async () => {
     for (const model of ['openai/old', 'openai/far', 'openai/rising']) await use(model)
     await look()

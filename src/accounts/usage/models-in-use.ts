@@ -6,8 +6,8 @@ import { dayMs } from './range.ts'
 
 const modelsMax = 200
 
-/** Ids of the models of live calls in the last 30 days, most used first, and of active live keys. */
-export async function modelsInUse({ db }: Pick<Reader, 'db'>, nowMs: number): Promise<string[]> {
+/** Ids of the models of live calls in the last 30 days, most used first, and those of active live keys. */
+export async function modelsInUse({ db }: Pick<Reader, 'db'>, nowMs: number) {
   // The condition on accounts lets the primary key find the last days.
   const used = await sql<{ model: string }>`
     select model from usage_hours
@@ -21,6 +21,6 @@ export async function modelsInUse({ db }: Pick<Reader, 'db'>, nowMs: number): Pr
     .where('allowed_models', 'is not', null)
     .limit(modelsMax)
     .execute()
-  const named = keys.flatMap(({ allowed_models: models }) => listIn(models) ?? [])
-  return [...used.rows.map(({ model }) => model), ...named]
+  const ofKeys = keys.flatMap(({ allowed_models: models }) => listIn(models) ?? [])
+  return { called: used.rows.map(({ model }) => model), ofKeys }
 }

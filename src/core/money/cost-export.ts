@@ -28,7 +28,8 @@ const attoDecimals = 18
 const kinds = 'It must be a cost export as CSV, or the JSON of an API of costs.'
 
 /** Reads a cost export in the first form that has its day column. Throws `invalid_value` with line and column. */
-export function readCostExport<Form extends CostForm>(content: string, forms: readonly Form[]) {
+export function readCostExport<Form extends CostForm>(text: string, forms: readonly Form[]) {
+  const content = text.replace(/^\uFEFF/, '')
   const isJson = /^\s*[[{]/.test(content)
   const rows = isJson ? jsonRows(content) : csvRows(content)
   let form: Form | undefined
@@ -65,14 +66,19 @@ function costOf({ place, cells, isEmpty = false }: Row, form: CostForm): Exporte
   return { day, item: item.trim(), attoUsd, roundingAttoUsd: half }
 }
 
-/** Reads a decimal number, with an exponent or without, as an integer of so many decimals; more are cut off. */
+/**
+ * Reads a decimal number, with an exponent or without, as an integer of so many decimals; further ones are cut off.
+ * OpenAI writes zero as `0E-6176`.
+ */
 export function readAmount(text: string, decimals: number): bigint | undefined {
-  const found = /^(-?)(\d{1,15})(?:\.(\d{1,80}))?(?:e([+-]?\d{1,2}))?$/i.exec(text.trim())
+  const found = /^(-?)(\d{1,15})(?:\.(\d*))?(?:e([+-]?\d{1,5}))?$/i.exec(text.trim())
   if (found === null) return undefined
   const [, sign, whole = '', fraction = '', exponent = '0'] = found
-  const shift = decimals + Number(exponent) - fraction.length
-  const digits = BigInt(`${sign}${whole}${fraction}`)
-  return shift < 0 ? digits / 10n ** BigInt(-shift) : digits * 10n ** BigInt(shift)
+  const kept = fraction.slice(0, 100)
+  const shift = decimals + Number(exponent) - kept.length
+  const digits = BigInt(`${sign}${whole}${kept}`)
+  if (shift < 0) return digits / 10n ** BigInt(-shift)
+  return shift > decimals ? undefined : digits * 10n ** BigInt(shift)
 }
 
 function dayIn(text: string): string | undefined {
@@ -98,7 +104,7 @@ function* csvRows(content: string): Generator<Row> {
     if (end === ',') continue
     const wrong = `there are ${cells.length} columns, but ${header?.length} in the header.`
     const place = `Line ${first}`
-    if (header === undefined) header = cells.map((name) => name.replace(/^\uFEFF/, '').trim())
+    if (header === undefined) header = cells.map((name) => name.trim())
     else if (cells.length === header.length)
       yield { place, cells: new Map(header.map((name, at) => [name, cells[at]!])) }
     else if (cells.join('') !== '') throw refused(place, column, wrong)
