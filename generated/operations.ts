@@ -650,6 +650,44 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "startOidcSignIn",
+    "method": "get",
+    "path": "/oauth/sign-in",
+    "queryNames": [
+      "return_to"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "oauth",
+    "errorForm": "oauth",
+    "access": "client",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "completeOidcSignIn",
+    "method": "get",
+    "path": "/oauth/sign-in/callback",
+    "queryNames": [
+      "code",
+      "state",
+      "iss",
+      "error",
+      "error_description"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "oauth",
+    "errorForm": "oauth",
+    "access": "client",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "showInteraction",
     "method": "get",
     "path": "/oauth/interaction/{uid}",

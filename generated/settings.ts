@@ -153,6 +153,56 @@ export interface components {
              */
             sign_up: "open" | "closed";
             /**
+             * @description `closed`: people sign in only with OpenID Connect. Applies after an owner of the first account has signed in so, since otherwise no owner could.
+             * @default open
+             * @enum {string}
+             */
+            password_sign_in: "open" | "closed";
+            /**
+             * @description OpenID provider for the sign-in of people, as its discovery document states it.
+             * @example https://login.example.com/realms/main
+             */
+            oidc_issuer?: string;
+            /**
+             * @description Client of the gateway at the OpenID provider. Its redirect address is `{base_url}/oauth/sign-in/callback`.
+             * @example model-access-gateway
+             */
+            oidc_client_id?: string;
+            /**
+             * @description Secret of the client. Without it the client is public, and protected by PKCE alone.
+             * @example a-client-secret
+             */
+            oidc_client_secret?: string;
+            /**
+             * @description Scopes that the gateway requests.
+             * @default openid email profile
+             * @example openid email profile groups
+             */
+            oidc_scopes: string;
+            /**
+             * @description Claim with the groups or roles of a person, a list or a text; `a.b` is the member `b` of the claim `a`.
+             * @default groups
+             * @example realm_access.roles
+             */
+            oidc_group_claim: string;
+            /**
+             * @description Role of the people in a group, as `group: role`, or with an e-mail domain, as `"@example.com": role`. The highest role counts; people without one are refused.
+             * @default {}
+             */
+            oidc_roles: {
+                [key: string]: "member" | "admin" | "owner";
+            };
+            /**
+             * @description Account that people join with this role. Default is the first account, whose administrators operate the gateway.
+             * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+             */
+            oidc_account?: string;
+            /**
+             * @description Label of the button on the sign-in page.
+             * @default Sign in with single sign-on
+             */
+            oidc_label: string;
+            /**
              * @description `open`: OAuth clients may register themselves, so that people can connect a client with the address of the tool server alone.
              * @default open
              * @enum {string}
@@ -942,6 +992,78 @@ export const settings = [
     "standard": "closed",
     "needsRestart": true,
     "description": "`open`: anyone may create a person with an account of their own. `closed`: people need an invitation."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "password_sign_in",
+    "variable": "PASSWORD_SIGN_IN",
+    "standard": "open",
+    "needsRestart": true,
+    "description": "`closed`: people sign in only with OpenID Connect. Applies after an owner of the first account has signed in so, since otherwise no owner could."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "oidc_issuer",
+    "variable": "OIDC_ISSUER",
+    "standard": null,
+    "needsRestart": true,
+    "description": "OpenID provider for the sign-in of people, as its discovery document states it."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "oidc_client_id",
+    "variable": "OIDC_CLIENT_ID",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Client of the gateway at the OpenID provider. Its redirect address is `{base_url}/oauth/sign-in/callback`."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "oidc_client_secret",
+    "variable": "OIDC_CLIENT_SECRET",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Secret of the client. Without it the client is public, and protected by PKCE alone."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "oidc_scopes",
+    "variable": "OIDC_SCOPES",
+    "standard": "openid email profile",
+    "needsRestart": true,
+    "description": "Scopes that the gateway requests."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "oidc_group_claim",
+    "variable": "OIDC_GROUP_CLAIM",
+    "standard": "groups",
+    "needsRestart": true,
+    "description": "Claim with the groups or roles of a person, a list or a text; `a.b` is the member `b` of the claim `a`."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "oidc_roles",
+    "variable": null,
+    "standard": {},
+    "needsRestart": true,
+    "description": "Role of the people in a group, as `group: role`, or with an e-mail domain, as `\"@example.com\": role`. The highest role counts; people without one are refused."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "oidc_account",
+    "variable": "OIDC_ACCOUNT",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Account that people join with this role. Default is the first account, whose administrators operate the gateway."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "oidc_label",
+    "variable": "OIDC_LABEL",
+    "standard": "Sign in with single sign-on",
+    "needsRestart": true,
+    "description": "Label of the button on the sign-in page."
   },
   {
     "group": "Accounts and people",

@@ -686,6 +686,49 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/oauth/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Start a sign-in with OpenID Connect
+         * @description Redirects the browser to the OpenID provider of the settings (`oidc_issuer`), with PKCE, `state`
+         *     and `nonce`. A cookie binds the sign-in to the browser for ten minutes. Errors are pages.
+         */
+        get: operations["startOidcSignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/sign-in/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Complete a sign-in with OpenID Connect
+         * @description The OpenID provider redirects the browser here; the address is the `redirect_uri` to register there.
+         *     Requires the cookie that `GET /oauth/sign-in` set. The role of the person follows their groups and
+         *     e-mail domain (`oidc_roles`); without a role the sign-in is refused with 403. Errors are pages.
+         */
+        get: operations["completeOidcSignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/oauth/interaction/{uid}": {
         parameters: {
             query?: never;
@@ -2523,7 +2566,7 @@ export interface components {
          * @description The reason of an error, for programs to branch on. The message explains it to people.
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "cassette_mismatch" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "too_many_invitations" | "provider_key_rejected" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused" | "cancelled";
+        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "cassette_mismatch" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "password_sign_in_closed" | "email_taken" | "already_member" | "last_owner" | "too_many_invitations" | "provider_key_rejected" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused" | "cancelled";
         /** @description What is wrong with a request, or what failed. */
         ErrorBody: {
             /** @description What is wrong and how to fix it. */
@@ -2820,7 +2863,7 @@ export interface components {
          * @description The action, as `<object>.<verb>`.
          * @enum {string}
          */
-        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "settings.update" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate" | "cassette.import" | "cassette.delete";
+        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "settings.update" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "person.link_identity" | "member.create" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate" | "cassette.import" | "cassette.delete";
         /** @description The values that the action changed, without secrets; null if it changed none. */
         AuditValues: {
             [key: string]: unknown;
@@ -3765,10 +3808,18 @@ export interface components {
          * @enum {string}
          */
         SignUpState: "open" | "closed";
+        /**
+         * @description `open`: people may sign in with passwords. `closed`: only with OpenID Connect.
+         * @enum {string}
+         */
+        PasswordSignInState: "open" | "closed";
         /** @description How people can enter the dashboard; readable without credentials. */
         Entrance: {
             object: components["schemas"]["EntranceObject"];
             sign_up: components["schemas"]["SignUpState"];
+            password_sign_in: components["schemas"]["PasswordSignInState"];
+            /** @description The label of the link to `GET /oauth/sign-in`; null if OpenID Connect is not configured. */
+            oidc_label: string | null;
             /**
              * @description Whether a person exists who can sign in. If not, the set-up link that the gateway prints
              *     creates the owner.
@@ -15364,6 +15415,105 @@ export interface operations {
             503: components["responses"]["OAuthPageBusy"];
         };
     };
+    startOidcSignIn: {
+        parameters: {
+            query: {
+                /**
+                 * @description The page of the gateway that opens after the sign-in, below `/dashboard/` or
+                 *     `/oauth/interaction/`; any other value opens the dashboard.
+                 * @example /dashboard/keys
+                 */
+                return_to: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /**
+             * @description Redirects to the OpenID provider, or after the sign-in to the page where it began. A completed
+             *     sign-in sets the session cookie.
+             */
+            303: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    Location: components["headers"]["Location"];
+                    "set-cookie": components["headers"]["SessionCookie"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["OAuthPageRefusal"];
+            403: components["responses"]["OAuthPageRefusal"];
+            404: components["responses"]["OAuthPageRefusal"];
+            405: components["responses"]["OAuthPageMethodNotAllowed"];
+            408: components["responses"]["OAuthPageUnread"];
+            429: components["responses"]["OAuthPageBusy"];
+            431: components["responses"]["OAuthPageUnread"];
+            500: components["responses"]["OAuthPageRefusal"];
+            503: components["responses"]["OAuthPageBusy"];
+        };
+    };
+    completeOidcSignIn: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The authorization code.
+                 * @example SplxlOBeZQQYbYS6WxSbIA
+                 */
+                code?: string;
+                /**
+                 * @description The `state` of the sign-in.
+                 * @example eyJhdCI6MX0.af0ifjsldkj
+                 */
+                state?: string;
+                /**
+                 * @description The issuer of the response (RFC 9207).
+                 * @example https://login.example.com
+                 */
+                iss?: string;
+                /**
+                 * @description The error of the OpenID provider.
+                 * @example access_denied
+                 */
+                error?: string;
+                /**
+                 * @description The provider's explanation of the error.
+                 * @example The person denied access.
+                 */
+                error_description?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /**
+             * @description Redirects to the OpenID provider, or after the sign-in to the page where it began. A completed
+             *     sign-in sets the session cookie.
+             */
+            303: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    Location: components["headers"]["Location"];
+                    "set-cookie": components["headers"]["SessionCookie"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["OAuthPageRefusal"];
+            403: components["responses"]["OAuthPageRefusal"];
+            404: components["responses"]["OAuthPageRefusal"];
+            405: components["responses"]["OAuthPageMethodNotAllowed"];
+            408: components["responses"]["OAuthPageUnread"];
+            429: components["responses"]["OAuthPageBusy"];
+            431: components["responses"]["OAuthPageUnread"];
+            500: components["responses"]["OAuthPageRefusal"];
+            503: components["responses"]["OAuthPageBusy"];
+        };
+    };
     showInteraction: {
         parameters: {
             query?: never;
@@ -17250,6 +17400,8 @@ export interface operations {
                      * @example {
                      *       "object": "entrance",
                      *       "sign_up": "closed",
+                     *       "password_sign_in": "open",
+                     *       "oidc_label": "Sign in with Example",
                      *       "is_set_up": true,
                      *       "is_signed_in": false,
                      *       "command": "npx model-access-gateway"

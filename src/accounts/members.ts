@@ -41,20 +41,7 @@ export function createMembers(options: Options) {
         if (role === row.role) return toMember(transaction, caller, row)
         assertMayChange(caller, row.role, role)
         if (row.role === 'owner') await assertOtherOwner(transaction, row)
-        await transaction
-          .updateTable('members')
-          .set({ role })
-          .where('account_id', '=', caller.accountId)
-          .where('person_id', '=', personId)
-          .execute()
-        await endPasswordLinks(transaction, personId, clock())
-        await audit.write(transaction, actor, {
-          account_id: caller.accountId,
-          action: 'member.update',
-          target: personId,
-          before: { role: row.role },
-          after: { role },
-        })
+        await setRole(transaction, row, { role, actor, audit, now: clock() })
         return toMember(transaction, caller, { ...row, role })
       }),
     /** Ends a person's access to the account at once. Throws the errors of `changeRole`. */
@@ -105,6 +92,42 @@ export function alreadyMember(): GatewayError {
   return new GatewayError('already_member', text)
 }
 
+type Granted = NewMember & { actor: Actor; audit: Options['audit'] }
+
+/** Gives a person a role in an account as a member, new or not; the last owner stays an owner. */
+export async function grantRole(
+  transaction: Transaction<Tables>,
+  { accountId, personId, role, actor, audit, now }: Granted,
+): Promise<void> {
+  const row = await findMember(transaction, accountId, personId)
+  if (row === undefined) {
+    await addMember(transaction, { accountId, personId, role, now })
+    const act = { account_id: accountId, action: 'member.create', target: personId } as const
+    return audit.write(transaction, actor, { ...act, after: { role } })
+  }
+  if (role === row.role) return
+  if (row.role === 'owner' && !(await hasOtherOwner(transaction, row))) return
+  await setRole(transaction, row, { role, actor, audit, now })
+}
+
+type NewRole = Pick<Granted, 'role' | 'actor' | 'audit' | 'now'>
+
+async function setRole(
+  transaction: Transaction<Tables>,
+  { account_id: accountId, id: personId, role: before }: MemberRow,
+  { role, actor, audit, now }: NewRole,
+): Promise<void> {
+  await transaction
+    .updateTable('members')
+    .set({ role })
+    .where('account_id', '=', accountId)
+    .where('person_id', '=', personId)
+    .execute()
+  await endPasswordLinks(transaction, personId, now)
+  const act = { account_id: accountId, action: 'member.update', target: personId } as const
+  await audit.write(transaction, actor, { ...act, before: { role: before }, after: { role } })
+}
+
 type MemberRow = Awaited<ReturnType<typeof find>>
 
 /** Removes a member, with their connections, keys and links. Throws `last_owner`. */
@@ -151,11 +174,17 @@ async function find(db: Kysely<Tables>, accountId: string, personId: string) {
   throw new GatewayError('not_found', text, { param: 'id' })
 }
 
+async function assertOtherOwner(transaction: Transaction<Tables>, row: MemberRow): Promise<void> {
+  if (await hasOtherOwner(transaction, row)) return
+  const text = 'This is the last owner of the account. Make another member an owner first.'
+  throw new GatewayError('last_owner', text)
+}
+
 /** Reads the other owners in the transaction of the change: of two owners who leave at once, one stays. */
-async function assertOtherOwner(
+async function hasOtherOwner(
   transaction: Transaction<Tables>,
   { account_id: accountId, id }: MemberRow,
-): Promise<void> {
+): Promise<boolean> {
   const other = await transaction
     .selectFrom('members')
     .select('person_id')
@@ -164,9 +193,7 @@ async function assertOtherOwner(
     .where('person_id', '!=', id)
     .limit(1)
     .executeTakeFirst()
-  if (other !== undefined) return
-  const text = 'This is the last owner of the account. Make another member an owner first.'
-  throw new GatewayError('last_owner', text)
+  return other !== undefined
 }
 
 async function toMembers(

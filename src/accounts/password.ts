@@ -72,6 +72,13 @@ export function assertStrong(password: string, email: string, param: string): vo
   }
 }
 
+/** The hash of a person without a password; no password has a tag of zeros. */
+export const noPassword = phcOf(
+  { ...recommended, memoryKib: 65_536 },
+  Buffer.alloc(saltBytes),
+  Buffer.alloc(tagBytes),
+)
+
 /** Normalizes an e-mail: NFKC, lower case. */
 export function plainEmail(email: string): string {
   return email.normalize('NFKC').toLowerCase()

@@ -29,6 +29,8 @@ export type SignInOptions = ChangeParts & {
   attempts: Attempts
   /** Called for each failed sign-in. */
   onFailure: () => void
+  /** Throws `password_sign_in_closed`. */
+  assertPasswordsOpen: () => Promise<void>
 }
 
 /** A new password with the token of a one-time link. */
@@ -48,8 +50,9 @@ export function createSignIns(options: SignInOptions) {
       const member = db.selectFrom('members').select('person_id').limit(1)
       return (await member.executeTakeFirst()) !== undefined
     },
-    /** Signs a person in. Throws `invalid_credentials`, `rate_limit_exceeded`. */
+    /** Signs a person in. Throws `invalid_credentials`, `rate_limit_exceeded`, `password_sign_in_closed`. */
     signIn: async (credentials: { email: string; password: string }, from: AnonymousClient) => {
+      await options.assertPasswordsOpen()
       const verified = await verifyPassword(options, credentials, from)
       const begun = await db.transaction().execute(async (transaction) => {
         await confirmPassword(transaction, verified)
@@ -96,6 +99,7 @@ async function resetPassword(
   options: SignInOptions,
 ): Promise<SignInResult> {
   const { store, audit, announce, passwords, people, attempts, clock } = options
+  await options.assertPasswordsOpen()
   const succeeded = await attempts.begin({ origin: from.origin })
   const { email } = await findPasswordLink(store.db, token, clock())
   assertStrong(next, email, 'new_password')

@@ -53,6 +53,7 @@ export function createSignUps(options: Options) {
      * `missing_required_parameter`, and `invalid_credentials` for a wrong password of a registered person.
      */
     accept: async (accepting: Accepting, from: AnonymousClient) => {
+      await options.assertPasswordsOpen()
       const { email } = await invitationOf(accepting.token, from.origin)
       const enter =
         (await findByEmail(db, email)) === undefined
@@ -155,6 +156,7 @@ async function signUp(
     const text = 'Sign-up is closed. Ask an administrator for an invitation.'
     throw new GatewayError('sign_up_closed', text)
   }
+  await options.assertPasswordsOpen()
   await attempts.signUp(from.origin)
   const email = plainEmail(given)
   assertStrong(password, email, 'password')

@@ -18,10 +18,13 @@ export type EntranceParts = {
   signIns: SignIns
   signUps: SignUps
   signUp: components['schemas']['SignUpState']
+  passwordsAreOpen: () => Promise<boolean>
+  /** Null if the settings name no OpenID provider. */
+  oidcLabel: string | null
 }
 
 /** The handlers for people without a session. Each successful sign-in sets the cookie. */
-export function entranceOperations({ cookie, signIns, signUps, signUp }: EntranceParts) {
+export function entranceOperations({ cookie, signIns, signUps, signUp, ...parts }: EntranceParts) {
   const signedInAnswer = ({ token, ageSeconds, signedIn }: SignInResult): Answer => ({
     status: 201,
     headers: { 'set-cookie': cookie.set(token, ageSeconds) },
@@ -29,8 +32,15 @@ export function entranceOperations({ cookie, signIns, signUps, signUp }: Entranc
   })
   return {
     retrieveEntrance: async ({ caller }) => {
-      const [is_set_up, is_signed_in] = [await signIns.isSetUp(), caller !== undefined]
-      const state = { sign_up: signUp, is_set_up, is_signed_in, command: gatewayCommand }
+      const [is_set_up, isOpen] = await Promise.all([signIns.isSetUp(), parts.passwordsAreOpen()])
+      const state = {
+        sign_up: signUp,
+        password_sign_in: isOpen ? ('open' as const) : ('closed' as const),
+        oidc_label: parts.oidcLabel,
+        is_set_up,
+        is_signed_in: caller !== undefined,
+        command: gatewayCommand,
+      }
       return { status: 200, json: { object: 'entrance', ...state } }
     },
     setUp: async (call) => signedInAnswer(await signIns.setUp(call.body, anonymousClientOf(call))),

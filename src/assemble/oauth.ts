@@ -7,9 +7,14 @@ import { createOAuthKeys } from '../accounts/oauth/oauth-keys.ts'
 import { matchesSecret } from '../accounts/oauth/registered-clients.ts'
 import { anonymousClientOf } from '../api/entrance.ts'
 import { toolServerAddress } from '../settings/config.ts'
+import { Agent, fetch } from 'undici'
 import { GatewayError, StoreRefusal } from '../core/error.ts'
 import { createAddressCheck } from '../http/security.ts'
 import { createPublicOrigin } from '../http/public-origin.ts'
+import { groupsOf } from '../oauth/oidc-claims.ts'
+import type { OidcSignInOptions } from '../oauth/oidc-sign-in.ts'
+import { createOpenIdProvider } from '../oauth/openid-provider.ts'
+import { plainWords } from '../providers/transport/plain-words.ts'
 import { createOAuthServer, type OAuthServer } from '../oauth/index.ts'
 import type { AnswerOptions } from '../oauth/pages/answer-interaction.ts'
 import type { PageCall, ShownKey } from '../oauth/pages/interaction-pages.ts'
@@ -21,7 +26,7 @@ import type { People } from './people.ts'
 import type { Environment, StoreParts } from './store.ts'
 
 type Parts = {
-  environment: Pick<Environment, 'config' | 'events' | 'publicNet' | 'clock'>
+  environment: Pick<Environment, 'config' | 'secrets' | 'events' | 'publicNet' | 'clock'>
   store: StoreParts
   people: People
   keys: Keys
@@ -47,6 +52,7 @@ export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promis
     limits,
     onSwept: (error) => events.worked('oauth_sweep', error),
   })
+  const oidc = oidcSignIn(parts)
   const server = createOAuthServer({
     rules: {
       registration: clientRegistration === 'open',
@@ -70,6 +76,7 @@ export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promis
     })),
     clientAttempts: people.clientAttempts,
     pages: pagesOf(parts),
+    signIn: oidc.options,
     limits,
     onFault: events.faulted,
     connectionLog,
@@ -79,8 +86,50 @@ export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promis
     close: async () => {
       sweep.close()
       await guarded.close()
+      await oidc.close()
     },
   }
+}
+
+const oidcAnswerBytesMax = 1_048_576
+const oidcConnectionsMax = 8
+
+/** Sign-in with OpenID Connect. The operator chose the provider, so its address may be private. */
+function oidcSignIn({ environment, people }: Parts) {
+  const { config, secrets, events, clock } = environment
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcGroupClaim: groupClaim } = config
+  const rules = { issuer: issuer ?? '', groupClaim, roles: config.oidcRoles }
+  const dispatcher = new Agent({
+    maxResponseSize: oidcAnswerBytesMax,
+    connections: oidcConnectionsMax,
+  })
+  const provider =
+    issuer === undefined || clientId === undefined
+      ? undefined
+      : createOpenIdProvider({
+          issuer,
+          clientId,
+          clientSecret: secrets.oidcClientSecret,
+          scopes: config.oidcScopes,
+          fetch: (address, init) => fetch(address, { ...init, dispatcher }),
+          plainWords,
+          isComplete: (claims) =>
+            claims['email'] !== undefined && groupsOf(claims, groupClaim).length > 0,
+          clock,
+        })
+  const options: Omit<OidcSignInOptions, 'publicOrigin'> = {
+    provider,
+    rules,
+    isSecure: config.baseUrl?.startsWith('https:') === true,
+    enter: async (person, call) => {
+      const session = await people.oidcSignIns.enter(person, anonymousClientOf(call))
+      return people.cookie.set(session.token, session.ageSeconds)
+    },
+    countAttempt: (call) => people.attempts.begin(anonymousClientOf(call)),
+    onFailure: events.signInFailed,
+    clock,
+  }
+  return { options, close: () => dispatcher.close() }
 }
 
 /** The dependencies of the sign-in and consent pages. */
@@ -105,6 +154,8 @@ function pagesOf(parts: Parts): Omit<AnswerOptions, 'interactions'> {
     tokens: createInteractionTokens(secret.keyFor('oauth pages', tokenKeyBytes), isSecure),
     connectionLog,
     signUp: config.signUp === 'open',
+    passwordsAreOpen: people.passwordsAreOpen,
+    oidcLabel: people.oidcLabel,
     baseUrl: config.baseUrl,
   }
 }

@@ -1,3 +1,4 @@
+import { createOidcSignIns, createPasswordGate } from '../accounts/oidc-sign-in.ts'
 import { createSignIns } from '../accounts/sign-in.ts'
 import { createInvitations } from '../accounts/invitations.ts'
 import { createMembers } from '../accounts/members.ts'
@@ -30,6 +31,7 @@ export function assemblePeople(
   const sessions = createSessions({ ...stored, limits })
   const attempts = createSignInAttempts(counts)
   const people = createPeople({ ...stored, passwords, attempts })
+  const gate = createPasswordGate(store.db, config)
   const signInParts = {
     ...stored,
     passwords,
@@ -37,10 +39,14 @@ export function assemblePeople(
     sessions,
     attempts,
     onFailure: events.signInFailed,
+    assertPasswordsOpen: gate.assertOpen,
   }
   return {
     signIns: createSignIns(signInParts),
     signUps: createSignUps({ ...signInParts, signUp }),
+    oidcSignIns: createOidcSignIns({ ...stored, sessions, accountId: config.oidcAccount }),
+    passwordsAreOpen: gate.isOpen,
+    oidcLabel: config.oidcIssuer === undefined ? null : config.oidcLabel,
     signUp,
     people,
     sessions,

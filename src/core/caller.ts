@@ -9,6 +9,16 @@ export type Mode = Schemas['Mode']
 export type Scope = Schemas['Scope']
 export type Role = Schemas['Role']
 
+/** What an OpenID provider states about a person, and the role that this gives them. */
+export type Identity = {
+  issuer: string
+  subject: string
+  email: string | undefined
+  isEmailVerified: boolean
+  name: string | undefined
+  role: Role
+}
+
 /** The limits that are set for an account or a key; null for a limit that is not set. */
 export type UsageLimits = {
   requestsPerMinute: number | null

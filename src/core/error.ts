@@ -60,6 +60,7 @@ const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
   invalid_session: { status: 401, type: 'authentication_error' },
   csrf_failed: { status: 403, type: 'permission_error' },
   sign_up_closed: { status: 403, type: 'permission_error' },
+  password_sign_in_closed: { status: 403, type: 'permission_error' },
   email_taken: { status: 409, type: 'invalid_request_error' },
   already_member: { status: 409, type: 'invalid_request_error' },
   last_owner: { status: 409, type: 'invalid_request_error' },

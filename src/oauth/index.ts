@@ -23,9 +23,11 @@ import {
   openIdConfiguration,
   resourceMetadata,
   serverMetadata,
+  signInPath,
   type ClientRules,
 } from './metadata.ts'
 import { answerInteraction, type AnswerOptions } from './pages/answer-interaction.ts'
+import { oidcErrorAnswer, oidcSignInOperations, type OidcSignInOptions } from './oidc-sign-in.ts'
 import { interactionErrorAnswer } from './pages/end-pages.ts'
 import { showInteraction } from './pages/interaction-pages.ts'
 import { authorizationParameters, tokenParameters } from './parameters.ts'
@@ -55,6 +57,7 @@ type Options = {
     }): Promise<(isClient: boolean | undefined) => void>
   }
   pages: Omit<AnswerOptions, 'interactions'>
+  signIn: Omit<OidcSignInOptions, 'publicOrigin'>
   limits: DocumentLimits
   onFault: (error: unknown) => void
   connectionLog: Pick<ConnectionLog, 'refused'>
@@ -113,6 +116,7 @@ export function createOAuthServer(options: Options): OAuthServer {
   const pages = { ...options.pages, interactions: async () => (await loaded()).interactions }
   return {
     operations: {
+      ...oidcSignInOperations({ ...options.signIn, publicOrigin }),
       showInteraction: showInteraction(pages),
       answerInteraction: answerInteraction(pages),
       retrieveResourceMetadata: metadata(resourceMetadata),
@@ -148,7 +152,9 @@ export function createOAuthServer(options: Options): OAuthServer {
     },
     errorAnswer: (error, refused) => {
       if (error instanceof OAuthRefusal) logRefusal(options.connectionLog, error, refused)
-      return refused.request.url?.startsWith(interactionPath) === true
+      const { url = '' } = refused.request
+      if (url.startsWith(signInPath)) return oidcErrorAnswer(error, refused)
+      return url.startsWith(interactionPath)
         ? interactionErrorAnswer(error, refused)
         : oauthErrorAnswer(error, refused)
     },

@@ -38,6 +38,8 @@ export const endpoints = {
   jwks: '/oauth/jwks',
 } as const
 
+/** The path of the sign-in with OpenID Connect. */
+export const signInPath = '/oauth/sign-in'
 /** The path of the consent pages. */
 export const interactionPath = '/oauth/interaction/'
 /** The time limit of a sign-in. */

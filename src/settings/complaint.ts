@@ -100,6 +100,7 @@ export function complaintsAbout(merged: Record<string, unknown>, nameOf: NameOf)
       complaintsAboutNetwork(value, nameOf('private_endpoint_networks', String(index))),
     ),
     ...complaintsAboutBucket(merged, nameOf),
+    ...complaintsAboutOidc(merged, nameOf),
     ...complaintsAboutTelemetry(merged, nameOf),
   ]
 }
@@ -114,6 +115,26 @@ function complaintsAboutBucket(merged: Record<string, unknown>, nameOf: NameOf):
   const missing = names.filter((name) => merged[name] === undefined)
   if (missing.length === 0 || missing.length === names.length) return []
   return missing.map((name) => `${nameOf(name)} is missing. The bucket for pictures needs it.`)
+}
+
+/** Sign-in with OpenID Connect needs a client and roles, and replaces passwords only if it is set. */
+function complaintsAboutOidc(merged: Record<string, unknown>, nameOf: NameOf): string[] {
+  const { oidc_issuer: issuer, oidc_client_id: clientId, oidc_roles: roles } = merged
+  const isClosed = merged['password_sign_in'] === 'closed'
+  if (issuer === undefined)
+    return isClosed
+      ? [`${nameOf('oidc_issuer')} is missing. Without it people need passwords.`]
+      : []
+  return [
+    ...(clientId === undefined
+      ? [`${nameOf('oidc_client_id')} is missing. OIDC_ISSUER needs it.`]
+      : []),
+    ...(Object.keys(Object(roles)).length === 0
+      ? [
+          `${nameOf('oidc_roles')} is empty: nobody could sign in. For example: {"@example.com": member}`,
+        ]
+      : []),
+  ]
 }
 
 function complaintsAboutRedis(url: string, name: string): string[] {

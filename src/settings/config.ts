@@ -45,6 +45,7 @@ const secretNames = [
   'database_url',
   'encryption_key',
   'metrics_token',
+  'oidc_client_secret',
   'otlp_headers',
   'picture_bucket_access_key_id',
   'picture_bucket_secret_access_key',
@@ -166,6 +167,7 @@ export function loadConfig(
   }
   const secrets = {
     metricsToken: checked.metrics_token,
+    oidcClientSecret: checked.oidc_client_secret,
     otlpHeaders: collectorHeaders(checked),
     databaseUrl: checked.database_url,
     redisUrl: checked.redis_url,

@@ -6,6 +6,7 @@ import { countingBudgets, takingBackAnew } from './migrations/budgets.ts'
 import { callTables } from './migrations/call-tables.ts'
 import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
 import { columnSql, creating, type Table } from './migrations/columns.ts'
+import { identityTables } from './migrations/identity-tables.ts'
 import { jobTables, ownersOfResponses } from './migrations/job-tables.ts'
 import { pictureTables } from './migrations/picture-files.ts'
 import { archiveTables } from './migrations/usage-archives.ts'
@@ -62,6 +63,7 @@ export const migrations: Record<string, Change> = {
     for (const statement of appendingDeltas) await sql.raw(statement).execute(db)
   },
   '0038_usage_archives_from_0035': creatingAll(archiveTables),
+  '0039_person_identities_from_0035': creatingAll(identityTables),
 }
 
 function creatingAll(tables: Readonly<Record<string, Table>>): Change {

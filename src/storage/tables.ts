@@ -6,6 +6,7 @@ import {
 } from './migrations/account-tables.ts'
 import { callTables } from './migrations/call-tables.ts'
 import type { Column, Row, Table } from './migrations/columns.ts'
+import { identityTables } from './migrations/identity-tables.ts'
 import { pictureTables } from './migrations/picture-files.ts'
 import { jobTables, responseOwner } from './migrations/job-tables.ts'
 import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
@@ -37,6 +38,7 @@ export const tables = {
   ...webhookTables,
   ...cassetteTables,
   ...archiveTables,
+  ...identityTables,
 }
 
 /** The rows of all tables. */

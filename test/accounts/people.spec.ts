@@ -148,6 +148,8 @@ forEachStore('people', () => {
     expect(await entrance()).to.deep.equal({
       object: 'entrance',
       sign_up: 'open',
+      password_sign_in: 'open',
+      oidc_label: null,
       is_set_up: false,
       is_signed_in: false,
       command: 'npm run -s gateway --',

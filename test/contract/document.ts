@@ -235,6 +235,7 @@ export const errors: Record<number, { type: string; codes: string[] }> = {
       'insufficient_scope',
       'csrf_failed',
       'sign_up_closed',
+      'password_sign_in_closed',
     ],
   },
   404: { type: 'invalid_request_error', codes: ['model_not_found', 'not_found'] },

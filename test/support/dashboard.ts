@@ -35,9 +35,12 @@ export type TestDashboard = {
 /**
  * Provides one gateway and one browser for the tests of a `describe`, and skips them on a machine without
  * Chromium. A test fails when a page logs an error, violates the content security policy or sends a request
- * to another host.
+ * to a host other than the gateway and `otherOrigins`.
  */
-export function useDashboard(options: GatewayOptions = {}): TestDashboard {
+export function useDashboard(
+  options: GatewayOptions = {},
+  otherOrigins: () => readonly string[] = () => [],
+): TestDashboard {
   let browser: Browser | undefined
   let gateway: TestGateway | undefined
   let session: { token: string; headers: Record<string, string> } | undefined
@@ -86,7 +89,7 @@ export function useDashboard(options: GatewayOptions = {}): TestDashboard {
       await context.clock.install({ time: look.clockMs ?? clock() })
       if (as !== null) await context.addCookies([{ name: 'gateway_session', value: as.token, url }])
       const page = await context.newPage()
-      watch(page, url, troubles)
+      watch(page, url, { troubles, otherOrigins: otherOrigins() })
       await page.goto(`${url}/dashboard${path}`)
       return page
     },
@@ -104,7 +107,9 @@ async function setUp(gateway: TestGateway) {
   return { token: cookie.slice(cookie.indexOf('=') + 1), headers }
 }
 
-function watch(page: Page, url: string, troubles: string[]): void {
+type Watched = { troubles: string[]; otherOrigins: readonly string[] }
+
+function watch(page: Page, url: string, { troubles, otherOrigins }: Watched): void {
   page.on('pageerror', (error) => troubles.push(`thrown: ${error.message}`))
   page.on('dialog', (dialog) => {
     troubles.push(`dialog: ${dialog.message()}`)
@@ -120,7 +125,8 @@ function watch(page: Page, url: string, troubles: string[]): void {
     if (!isAnswer) troubles.push(`${message.type()}: ${message.text()}`)
   })
   page.on('request', (request) => {
-    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${url}/`)) {
+    const isKnown = [url, ...otherOrigins].some((one) => request.url().startsWith(`${one}/`))
+    if (!/^(data|blob):/.test(request.url()) && !isKnown) {
       troubles.push(`elsewhere: ${request.url()}`)
     }
   })

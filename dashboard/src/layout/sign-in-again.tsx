@@ -2,6 +2,7 @@ import { bodyOf, POST } from '../data/api.ts'
 import { textsOf } from '../data/form.ts'
 import { useAct } from '../data/load.ts'
 import { enter, forget, signedIn } from '../data/session.ts'
+import { SingleSignOn, useEntrance } from './single-sign-on.tsx'
 import { Dialog } from '../elements/dialog.tsx'
 import { Failure } from '../elements/failure.tsx'
 import { Form } from '../elements/form.tsx'
@@ -9,6 +10,7 @@ import { PasswordField, PasswordOwner } from '../elements/password.tsx'
 
 /** Asks the signed-in person for the password in a dialog above the page, whose fields keep their values. */
 export function SignInAgain() {
+  const { data } = useEntrance()
   const email = signedIn.value?.person.email ?? ''
   const signingIn = useAct(async (form: FormData) => {
     const { password = '' } = textsOf(form)
@@ -21,6 +23,7 @@ export function SignInAgain() {
         typed on the page is kept.
       </p>
       <Failure error={signingIn.error} />
+      <SingleSignOn label={data?.oidc_label} />
       <Form send={signingIn.run}>
         <PasswordOwner email={email} />
         <PasswordField name="password" />

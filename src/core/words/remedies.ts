@@ -44,6 +44,7 @@ const remedies: Record<ErrorCode, string> = {
   invalid_session: 'Sign in again.',
   csrf_failed: 'Reload the page, and try again.',
   sign_up_closed: 'Ask an owner of an account for an invitation.',
+  password_sign_in_closed: 'Sign in with OpenID Connect.',
   email_taken: 'Sign in with this address, or use another one.',
   already_member: 'No action is needed: the person is already in the account.',
   last_owner: 'Make another member an owner first.',

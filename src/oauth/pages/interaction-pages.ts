@@ -42,6 +42,9 @@ export type ViewOptions = {
   tokens: InteractionTokens
   /** Whether anyone may create an account. */
   signUp: boolean
+  passwordsAreOpen: () => Promise<boolean>
+  /** The label of sign-in with OpenID Connect; null without it. */
+  oidcLabel: string | null
 }
 
 /** The state of a page: the client's request and the viewer. */
@@ -69,7 +72,8 @@ export async function look(call: PageCall, options: ViewOptions) {
     token: options.tokens.forForm(uid, identity.viewer),
   }
   const client = clientText(consent.client, consent.redirectUri)
-  return { consent, client, binding, ...identity }
+  const passwordsAreOpen = await options.passwordsAreOpen()
+  return { consent, client, binding, passwordsAreOpen, ...identity }
 }
 
 /** The request in the form of `Interactions`. */
@@ -82,13 +86,15 @@ type Filled = { email?: string; name?: string; accountId?: string; budget?: stri
 type Shown = { values?: Filled; problem?: Problem; status?: number; signsUp?: boolean }
 
 /** The page for the viewer: to sign in, to create an account, or to decide. */
-export function pageFor(view: View, { signUp }: ViewOptions, shown: Shown = {}): Answer {
-  const { client, binding, holder } = view
+export function pageFor(view: View, options: ViewOptions, shown: Shown = {}): Answer {
+  const { client, binding, holder, passwordsAreOpen } = view
   const problem = shown.problem ?? view.problem
   const { values, status = 200, signsUp = false } = shown
   const page = { client, binding, values: values ?? {}, problem, status }
   if (holder !== undefined) return consentPage({ ...page, holder })
-  return signsUp && signUp ? signUpPage({ ...page, signUp }) : signInPage({ ...page, signUp })
+  const signUp = options.signUp && passwordsAreOpen
+  if (signsUp && signUp) return signUpPage(page)
+  return signInPage({ ...page, signUp, passwordsAreOpen, oidcLabel: options.oidcLabel })
 }
 
 /** GET /oauth/interaction/{uid} */

@@ -1,34 +1,46 @@
 import type { Answer } from '../../http/answer.ts'
 import type { ClientText } from './client-text.ts'
+import { signInPath } from '../metadata.ts'
 import { alertOf, fieldOf, formOf, type FormBinding, type Problem } from './form.ts'
 import { markup, type Html } from './html.ts'
 import { pageAnswer } from './page.ts'
 
-type SignInPage = {
+type Page = {
   client: ClientText
   binding: FormBinding
-  /** Whether anyone may create an account. */
-  signUp: boolean
   /** Values from a form that was refused, without secrets. */
   values?: { email?: string | undefined; name?: string | undefined }
   problem?: Problem | undefined
   status?: number
 }
 
+type SignInPage = Page & {
+  /** Whether anyone may create an account. */
+  signUp: boolean
+  passwordsAreOpen: boolean
+  /** The label of sign-in with OpenID Connect; null without it. */
+  oidcLabel: string | null
+}
+
 /** The query parameter that asks for the sign-up page. */
 export const viewParameter = 'view'
 export const signUpView = 'sign-up'
 
-/** The page to sign in, by e-mail and password or with an API key. */
+/** The page to sign in: with OpenID Connect, by e-mail and password, or with an API key. */
 export function signInPage(page: SignInPage): Answer {
   const { client, binding, signUp, values, problem, status } = page
   const path = `${binding.path}?${viewParameter}=${signUpView}`
+  const oidcPath = `${signInPath}?return_to=${encodeURIComponent(binding.path)}`
   const form = markup`${emailField(values, problem)}
 ${fieldOf({ name: 'password', label: 'Password', input: passwordInput, problem })}
 <button name="action" value="sign_in">Sign in</button>`
   const content = markup`<p><strong><bdi>${client.name}</bdi></strong> asks to use models on your account.
 Sign in to see what it may do, and to decide.</p>
-${alertOf(problem, ['email', 'password', 'api_key'])}${formOf(binding, form)}
+${alertOf(problem, ['email', 'password', 'api_key'])}${
+    page.oidcLabel === null
+      ? undefined
+      : markup`<p><a class="button" href="${oidcPath}">${page.oidcLabel}</a></p>\n`
+  }${page.passwordsAreOpen ? formOf(binding, form) : undefined}
 ${keyForm(binding, problem)}
 <div class="foot">
 ${signUp ? markup`<p>New here? <a href="${path}">Create an account</a></p>` : undefined}
@@ -38,7 +50,7 @@ ${cancelForm(binding)}
 }
 
 /** The page to create an account. */
-export function signUpPage({ client, binding, values, problem, status }: SignInPage): Answer {
+export function signUpPage({ client, binding, values, problem, status }: Page): Answer {
   const hint = 'At least 8 characters. A sentence works well.'
   const form = markup`${emailField(values, problem)}
 ${fieldOf({ name: 'name', label: 'Name', input: nameInput, value: values?.name, problem })}
@@ -61,7 +73,7 @@ const newPasswordInput = markup`type="password" autocomplete="new-password" minl
 maxlength="1024" required`
 const keyInput = markup`type="password" autocomplete="off" spellcheck="false" maxlength="200" required`
 
-function emailField(values: SignInPage['values'], problem: Problem | undefined): Html {
+function emailField(values: Page['values'], problem: Problem | undefined): Html {
   const value = values?.email
   return fieldOf({ name: 'email', label: 'E-mail', input: emailInput, value, problem })
 }

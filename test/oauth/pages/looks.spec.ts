@@ -22,16 +22,27 @@ const accounts = [account, { id: 'acc_2', name: `${hostile}${'Lighthouse'.repeat
 const ada = { kind: 'person', name: 'Ada Lovelace', email: 'ada@example.com' } as const
 const key = { kind: 'key', name: hostile, hint: 'mag_test_…3f9a', mode: 'test', account } as const
 
+const offered = { passwordsAreOpen: true, oidcLabel: null }
+
 const pages = {
-  'to sign in': signInPage({ client: editor, binding, signUp: true }),
+  'to sign in': signInPage({ client: editor, binding, signUp: true, ...offered }),
   'to sign in, refused': signInPage({
+    ...offered,
     client: odd,
     binding,
     signUp: true,
     values: { email: hostile },
     problem: { message: 'The e-mail or the password is wrong.' },
   }),
+  'to sign in, without a password': signInPage({
+    client: editor,
+    binding,
+    signUp: false,
+    passwordsAreOpen: false,
+    oidcLabel: `${hostile} Sign in with Example`,
+  }),
   'to sign in, with a revoked key': signInPage({
+    ...offered,
     client: long,
     binding,
     signUp: false,
@@ -40,7 +51,6 @@ const pages = {
   'to sign up': signUpPage({
     client: editor,
     binding,
-    signUp: true,
     problem: { field: 'password', message: 'This password is among the commonest.' },
   }),
   'to consent': consentPage({

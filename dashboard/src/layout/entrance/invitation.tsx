@@ -6,6 +6,7 @@ import { chooseAccount, enter, leave, signedIn, type SignedIn } from '../../data
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { newPasswordHint, PasswordField } from '../../elements/password.tsx'
+import { SingleSignOn, useEntrance } from '../single-sign-on.tsx'
 import { DoorForm } from './frame.tsx'
 import { LinkDoor } from './link-door.tsx'
 import { PersonNameField } from '../../elements/person-fields.tsx'
@@ -62,25 +63,35 @@ async function accept(body: { token: string; name?: string; password?: string })
 }
 
 function ForStrangers({ token }: { token: string }) {
+  const { data } = useEntrance()
+  const label = data?.oidc_label ?? undefined
   return (
     <>
-      <DoorForm submit="Join" send={(filled) => accept({ token, ...filled })}>
-        {(faultAt) => (
-          <>
-            <PersonNameField
-              fault={faultAt('name')}
-              hint="Not needed if you already have a password here."
-              isRequired={false}
-            />
-            <PasswordField
-              name="password"
-              isNew
-              hint={`Your existing password here, or a new one. ${newPasswordHint}`}
-              fault={faultAt('password')}
-            />
-          </>
-        )}
-      </DoorForm>
+      {label !== undefined && (
+        <>
+          <p>Sign in first, then open the link of the invitation again:</p>
+          <SingleSignOn label={label} returnTo={addressOf('/welcome')} />
+        </>
+      )}
+      {data?.password_sign_in !== 'closed' && (
+        <DoorForm submit="Join" send={(filled) => accept({ token, ...filled })}>
+          {(faultAt) => (
+            <>
+              <PersonNameField
+                fault={faultAt('name')}
+                hint="Not needed if you already have a password here."
+                isRequired={false}
+              />
+              <PasswordField
+                name="password"
+                isNew
+                hint={`Your existing password here, or a new one. ${newPasswordHint}`}
+                fault={faultAt('password')}
+              />
+            </>
+          )}
+        </DoorForm>
+      )}
     </>
   )
 }

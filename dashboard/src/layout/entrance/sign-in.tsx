@@ -1,32 +1,40 @@
-import { bodyOf, GET, POST, type Schemas } from '../../data/api.ts'
-import { useLoad } from '../../data/load.ts'
+import { bodyOf, POST, type Schemas } from '../../data/api.ts'
 import { addressOf } from '../../data/place.ts'
 import { enter } from '../../data/session.ts'
 import { Snippet } from '../../elements/copy.tsx'
 import { PasswordField } from '../../elements/password.tsx'
+import { SingleSignOn, useEntrance } from '../single-sign-on.tsx'
 import { Door, DoorForm } from './frame.tsx'
 import { EmailField } from '../../elements/person-fields.tsx'
 
 /** Signs a person in; the address stays, so that the requested page opens afterwards. */
 export function SignIn() {
-  const entrance = useLoad('entrance', (signal) => bodyOf(GET('/api/entrance', { signal })))
+  const { data, error } = useEntrance()
+  // The form waits for the answer, since it must not flash where passwords are closed.
+  const hasPasswords = data === undefined ? error !== undefined : data.password_sign_in === 'open'
   return (
     <Door title="Sign in">
-      {entrance.data?.is_set_up === false && <NotSetUp command={entrance.data.command} />}
-      <DoorForm
-        submit="Sign in"
-        send={async ({ email = '', password = '' }) =>
-          enter(await bodyOf(POST('/api/sessions', { body: { email, password } })))
-        }
-      >
-        {(faultAt) => (
-          <>
-            <EmailField autoComplete="username" fault={faultAt('email')} />
-            <PasswordField name="password" fault={faultAt('password')} />
-          </>
-        )}
-      </DoorForm>
-      {entrance.data !== undefined && <ForOthers entrance={entrance.data} />}
+      {data?.is_set_up === false && <NotSetUp command={data.command} />}
+      <SingleSignOn label={data?.oidc_label} />
+      {hasPasswords && typeof data?.oidc_label === 'string' && (
+        <p class="hint">Or with your password:</p>
+      )}
+      {hasPasswords && (
+        <DoorForm
+          submit="Sign in"
+          send={async ({ email = '', password = '' }) =>
+            enter(await bodyOf(POST('/api/sessions', { body: { email, password } })))
+          }
+        >
+          {(faultAt) => (
+            <>
+              <EmailField autoComplete="username" fault={faultAt('email')} />
+              <PasswordField name="password" fault={faultAt('password')} />
+            </>
+          )}
+        </DoorForm>
+      )}
+      {hasPasswords && data !== undefined && <ForOthers entrance={data} />}
     </Door>
   )
 }

@@ -25,6 +25,8 @@ export const actionTexts: Record<AuditEvent['action'], string> = {
   'session.create': 'signed in',
   'session.delete': 'ended a session',
   'person.sign_up': 'signed up as',
+  'person.link_identity': 'signed in with OpenID Connect for the first time as',
+  'member.create': 'added the member',
   'member.update': 'changed the role of',
   'member.delete': 'removed the member',
   'invitation.create': 'invited',

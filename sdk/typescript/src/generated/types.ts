@@ -524,7 +524,7 @@ export type IdempotencyKey = string;
  * The reason of an error, for programs to branch on. The message explains it to people.
  *
  */
-export type ErrorCode = 'invalid_json' | 'invalid_value' | 'missing_required_parameter' | 'unknown_parameter' | 'unsupported_parameter' | 'unsupported_value' | 'context_length_exceeded' | 'model_capability_mismatch' | 'content_policy_violation' | 'cassette_mismatch' | 'image_fetch_failed' | 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'invalid_token' | 'model_not_allowed' | 'ip_not_allowed' | 'model_not_found' | 'not_found' | 'method_not_allowed' | 'key_not_active' | 'timeout' | 'model_deactivated' | 'request_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'internal_error' | 'provider_error' | 'all_providers_failed' | 'overloaded' | 'no_provider_configured' | 'insufficient_scope' | 'invalid_credentials' | 'invalid_session' | 'csrf_failed' | 'sign_up_closed' | 'email_taken' | 'already_member' | 'last_owner' | 'too_many_invitations' | 'provider_key_rejected' | 'insufficient_quota' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'cancelled';
+export type ErrorCode = 'invalid_json' | 'invalid_value' | 'missing_required_parameter' | 'unknown_parameter' | 'unsupported_parameter' | 'unsupported_value' | 'context_length_exceeded' | 'model_capability_mismatch' | 'content_policy_violation' | 'cassette_mismatch' | 'image_fetch_failed' | 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'invalid_token' | 'model_not_allowed' | 'ip_not_allowed' | 'model_not_found' | 'not_found' | 'method_not_allowed' | 'key_not_active' | 'timeout' | 'model_deactivated' | 'request_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'internal_error' | 'provider_error' | 'all_providers_failed' | 'overloaded' | 'no_provider_configured' | 'insufficient_scope' | 'invalid_credentials' | 'invalid_session' | 'csrf_failed' | 'sign_up_closed' | 'password_sign_in_closed' | 'email_taken' | 'already_member' | 'last_owner' | 'too_many_invitations' | 'provider_key_rejected' | 'insufficient_quota' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'cancelled';
 
 /**
  * What is wrong with a request, or what failed.
@@ -943,7 +943,7 @@ export type AccountChange = {
 /**
  * The action, as `<object>.<verb>`.
  */
-export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'settings.update' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.delete' | 'person.sign_up' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.rotate' | 'cassette.import' | 'cassette.delete';
+export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'settings.update' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.delete' | 'person.sign_up' | 'person.link_identity' | 'member.create' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.rotate' | 'cassette.import' | 'cassette.delete';
 
 /**
  * The values that the action changed, without secrets; null if it changed none.
@@ -2417,6 +2417,11 @@ export type EntranceObject = 'entrance';
 export type SignUpState = 'open' | 'closed';
 
 /**
+ * `open`: people may sign in with passwords. `closed`: only with OpenID Connect.
+ */
+export type PasswordSignInState = 'open' | 'closed';
+
+/**
  * How people can enter the dashboard; readable without credentials.
  */
 export type Entrance = {
@@ -2425,6 +2430,15 @@ export type Entrance = {
      * `open`: anyone may sign up. `closed`: people need an invitation.
      */
     sign_up: SignUpState | UnlistedValue;
+    /**
+     * `open`: people may sign in with passwords. `closed`: only with OpenID Connect.
+     */
+    password_sign_in: PasswordSignInState | UnlistedValue;
+    /**
+     * The label of the link to `GET /oauth/sign-in`; null if OpenID Connect is not configured.
+     *
+     */
+    oidc_label: string | null;
     /**
      * Whether a person exists who can sign in. If not, the set-up link that the gateway prints
      * creates the owner.
