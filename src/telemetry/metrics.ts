@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   collectDefaultMetrics,
   Counter,
@@ -197,8 +198,8 @@ function observe({ gauge }: Within, { server, calls, config, openCircuits, store
   observed('gateway_sum_deltas_waiting', deltasHelp, calls.sumDeltasWaiting, 'max')
   const upHelp = '1 while the store accepts rows, else 0; calls are refused then.'
   observed('gateway_store_up', upHelp, () => Number(store.isUp()), 'min')
-  const freeHelp = 'Bytes that the gateway may still write to DATA_DIR; 0 if it is missing.'
-  observed('gateway_data_dir_free_bytes', freeHelp, () => freeBytesOf(config.dataDir), 'min')
+  const freeHelp = 'Bytes that the gateway may still write to DATA_DIR; 0 if it does not answer.'
+  observed('gateway_data_dir_free_bytes', freeHelp, createFreeBytes(config.dataDir), 'min')
   const circuits: Gauge<'provider'> = gauge(
     'gateway_open_circuits',
     'Models of a provider that are not called for a while after failures.',
@@ -214,12 +215,24 @@ function observe({ gauge }: Within, { server, calls, config, openCircuits, store
   )
 }
 
-function freeBytesOf(folder: string): Promise<number> {
-  return statfs(folder).then(
-    ({ bavail, bsize }) => bavail * bsize,
-    () => 0,
-  )
+/** Limit for the answer of a file system, which may be on the network; shorter than the primary waits for a worker. */
+const freeBytesTimeoutMs = 250
+
+/** Reads the free space of a folder, never twice at once; 0 if the folder is missing or does not answer in time. */
+export function createFreeBytes(
+  folder: string,
+  read: ReadFreeSpace = statfs,
+): () => Promise<number> {
+  let running: Promise<number> | undefined
+  const start = () =>
+    read(folder)
+      .then(({ bavail, bsize }) => bavail * bsize)
+      .catch(() => 0)
+      .finally(() => (running = undefined))
+  return () => Promise.race([(running ??= start()), sleep(freeBytesTimeoutMs, 0, { ref: false })])
 }
+
+type ReadFreeSpace = (folder: string) => Promise<{ bavail: number; bsize: number }>
 
 /** Metrics of state that processes share through Redis. They appear with their first value: 0 would be wrong. */
 function createPeerMetrics({ counter, gauge }: Within) {

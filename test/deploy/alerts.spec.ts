@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import pg from 'pg'
+import { locks } from '../../src/storage/postgres.ts'
 import { completion, refusal } from '../support/chat-answers.ts'
 import { expectFiring } from '../support/deploy/firing-alerts.ts'
 import { expectServed, redisQueries } from '../support/deploy/monitoring-files.ts'
@@ -17,6 +18,7 @@ import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts
 import { startRedis } from '../support/servers/redis.ts'
 import { until } from '../support/until.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
+import { usageRow } from '../support/usage-row.ts'
 
 /** Timeouts are short, so that an outage is noticed between two readings. */
 const quick = { databaseConnectTimeoutMs: 1000, storeCheckIntervalMs: 20, ledgerRetryMaxMs: 40 }
@@ -68,7 +70,8 @@ describe('the alerts, with the metrics of a gateway', () => {
     await using gateway = await start()
     const pages = await watch(gateway)
     await expectFiring(pages, [])
-    await expectFiring([...pages, ...Array.from({ length: 6 }, () => undefined)], ['GatewayDown'])
+    await expectFiring([...pages, ...Array<string>(6).fill('away')], ['GatewayDown'])
+    await expectFiring(Array<string>(6).fill('unknown'), ['GatewayDown'])
   })
 
   describe('on PostgreSQL', () => {
@@ -146,6 +149,20 @@ describe('the alerts, with the metrics of a gateway', () => {
       await expectFiring([...pages, ...after], [])
     })
 
+    it('report sums of usage that no process folds', async () => {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      await client.query(`select pg_advisory_lock(${locks.fold})`)
+      const rows = Array.from({ length: 10_001 }, (_, index) => usageRow(`req_${index}`))
+      await gateway.addUsage(rows.map((row) => ({ ...row, model: row.id })))
+      const waiting = () => metric(gateway, 'gateway_sum_deltas_waiting')
+      await until('they wait', async () => (await waiting()) > 10_000)
+      const pages = await watch(gateway)
+      await client.end()
+      await expectFiring(pages, ['GatewaySumsWait'])
+      await until('they are folded', async () => (await waiting()) === 0)
+    })
+
     const hold = (table: string, mode: string, meanwhile: string) =>
       runIn(url, `begin; lock table ${table} in ${mode} mode; ${meanwhile}; commit`)
     const isHeld = async (table: string) => {
@@ -188,18 +205,27 @@ describe('the alerts, with the metrics of a gateway', () => {
     upstream.answer({ ...completion('Hi.'), after: gate.promise })
     const first = chat(gateway)
     await until('the vendor is asked', () => upstream.requests.length === 1)
-    const pages = await watch(gateway, async () => expect(await chat(gateway)).to.equal(503))
+    const refuse = async () => expect(await chat(gateway)).to.equal(503)
+    await refuse()
+    const one = await read(gateway)
+    await expectFiring([quiet, ...Array<string>(8).fill(one)], [])
+    const pages = await watch(gateway, refuse)
     await expectFiring(pages, ['GatewayRefusesRequests'])
-    expect(pages.at(-1)).to.include(
-      `gateway_responses_total{status="503",code="overloaded"} ${sevenMinutes}`,
-    )
-    gate.resolve()
     // Also if they began and ended between two readings.
-    await expectFiring(
-      [quiet, ...Array.from({ length: 6 }, () => pages.at(-1))],
-      ['GatewayRefusesRequests'],
-    )
+    await expectFiring([quiet, ...Array<string>(8).fill(pages.at(-1)!)], ['GatewayRefusesRequests'])
+    gate.resolve()
     expect(await first).to.equal(200)
+  })
+
+  it('report refusals of a few requests among many of monitoring', async () => {
+    await using gateway = await start()
+    const pages = await watch(gateway, async () => {
+      for (let probe = 0; probe < 20; probe++) await gateway.fetch('/health', { key: null })
+      const body = { model: 'gpt-5-mini', messages: hello }
+      const refused = await gateway.post('/v1/chat/completions', body, { key: gateway.liveKey })
+      expect(refused.status).to.equal(503)
+    })
+    await expectFiring(pages, ['GatewayRefusesRequests'])
   })
 
   it('report that the gateway refuses calls of tools', async () => {

@@ -2,6 +2,7 @@ import { renameSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
+import { createFreeBytes } from '../../src/telemetry/metrics.ts'
 import { completion, refusal, textChunk } from '../support/chat-answers.ts'
 import { makeFolder } from '../support/folder.ts'
 import { callTool, connectClient } from '../support/mcp-client.ts'
@@ -27,7 +28,7 @@ describe('the count of answers by error code', () => {
 
   it('has answers without an error', async () => {
     own.upstream.answer(completion('Hi.'))
-    expect(await counted(200, 'none', () => own.chat())).to.equal(2)
+    expect(await counted(200, 'none', () => own.chat())).to.equal(1)
   })
 
   it('has refusals before a call, and failures of vendors', async () => {
@@ -97,5 +98,21 @@ describe('the metrics of the store', () => {
     expect(await read()).to.equal(0)
     renameSync(`${dataDir}-away`, dataDir)
     expect(await read()).to.be.above(0)
+  })
+
+  it('do not wait for a file system that does not answer, and ask it only once', async () => {
+    let asked = 0
+    const answer = Promise.withResolvers<{ bavail: number; bsize: number }>()
+    const read = createFreeBytes('/mnt', () => {
+      asked += 1
+      return answer.promise
+    })
+    expect(await Promise.all([read(), read()])).to.deep.equal([0, 0])
+    expect(await read()).to.equal(0)
+    expect(asked).to.equal(1)
+    answer.resolve({ bavail: 3, bsize: 4096 })
+    expect(await read()).to.equal(12_288)
+    await read()
+    expect(asked).to.equal(2)
   })
 })

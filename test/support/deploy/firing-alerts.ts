@@ -14,10 +14,11 @@ const ofPrometheus = 'job="model-access-gateway",instance="gateway.example:8080"
 
 /**
  * Checks with `promtool test rules` that exactly these alerts fire at the last reading. Each reading is a page of
- * metrics, or undefined if the gateway did not answer. Rejects with what promtool found.
+ * metrics, `away` if the gateway did not answer, or `unknown` if Prometheus had no gateway to ask. Rejects with what
+ * promtool found.
  */
 export async function expectFiring(
-  readings: readonly (string | undefined)[],
+  readings: readonly string[],
   alerts: readonly string[],
 ): Promise<void> {
   const folder = makeFolder()
@@ -41,7 +42,7 @@ export async function expectFiring(
 }
 
 /** The values of each series in all readings, in promtool's notation. */
-function seriesOf(readings: readonly (string | undefined)[]) {
+function seriesOf(readings: readonly string[]) {
   const values = new Map<string, string[]>()
   const put = (series: string, at: number, value: string) => {
     const known = values.get(series) ?? Array.from({ length: readings.length }, () => '_')
@@ -49,10 +50,9 @@ function seriesOf(readings: readonly (string | undefined)[]) {
     values.set(series, known)
   }
   for (const [at, page] of readings.entries()) {
-    put(`up{${ofPrometheus}}`, at, page === undefined ? '0' : '1')
-    for (const [, name, labels = '', value] of page?.matchAll(
-      /^(gateway_\w+)(?:\{(.*)\})? (\S+)$/gm,
-    ) ?? [])
+    if (page !== 'unknown') put(`up{${ofPrometheus}}`, at, page === 'away' ? '0' : '1')
+    const lines = page.matchAll(/^(gateway_\w+)(?:\{(.*)\})? (\S+)$/gm)
+    for (const [, name, labels = '', value] of lines)
       put(`${name}{${ofPrometheus}${labels && `,${labels}`}}`, at, value!)
   }
   return [...values].map(([series, all]) => ({ series, values: all.join(' ') }))
