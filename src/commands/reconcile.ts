@@ -1,4 +1,5 @@
-import { readFile, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { buffer } from 'node:stream/consumers'
 import { reconcile as compare, type Reconciliation } from '../accounts/usage/reconcile.ts'
 import { configuredCatalog, readCatalogRows } from '../catalog/catalog.ts'
 import { readAmount, readCostExport } from '../core/money/cost-export.ts'
@@ -35,13 +36,14 @@ export const reconcile: Command = async (words, context) => {
   })
 }
 
+/** The file or pipe, of which no more is read than is allowed. */
 async function contentOf(path: string): Promise<string> {
-  try {
-    const { size } = await stat(path)
-    if (size <= bytesMax) return await readFile(path, 'utf8')
-  } catch (error) {
-    throw new UsageError(`${path} cannot be read: ${systemReason(error)}.`)
-  }
+  const content = await buffer(createReadStream(path, { end: bytesMax })).catch(
+    (error: unknown) => {
+      throw new UsageError(`${path} cannot be read: ${systemReason(error)}.`)
+    },
+  )
+  if (content.length <= bytesMax) return content.toString('utf8')
   throw new UsageError(`${path} has more than ${bytesMax} bytes. Export fewer days.`)
 }
 

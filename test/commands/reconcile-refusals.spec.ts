@@ -98,6 +98,7 @@ describe('the command reconcile refuses', () => {
       [[], /^The file is missing\. Usage: reconcile <file>/],
       [['/none.csv'], /^\/none\.csv cannot be read: it does not exist\./],
       [[folder.path], /cannot be read: it is a folder\./],
+      [['/dev/zero'], /^\/dev\/zero has more than 33554432 bytes\./],
       [[file, '--tolerance-usd', 'much'], /^--tolerance-usd must be an amount in dollars/],
       [[file, '--tolerance-usd=-1'], /^--tolerance-usd must be an amount in dollars/],
     ]

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { accountRow } from '../support/callers.ts'
 import { runCommand } from '../support/command-line.ts'
+import { databaseOf, forEachStore } from '../support/each-store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
 import { usageRow } from '../support/usage-row.ts'
@@ -53,7 +54,7 @@ type Report = {
   }[]
 }
 
-describe('the command reconcile', () => {
+forEachStore('the command reconcile', () => {
   let folder: TemporaryFolder
   let file: string
   beforeEach(async () => {
@@ -79,9 +80,10 @@ describe('the command reconcile', () => {
     await store.commit(store.insertions('usage', rows))
     await store.close()
   }
-  const run = (content: string, ...words: string[]) => {
+  const run = async (content: string, ...words: string[]) => {
     writeFileSync(file, content)
-    return runCommand(['reconcile', file, ...words], { DATA_DIR: folder.path })
+    const variables = { DATA_DIR: folder.path, DATABASE_URL: await databaseOf(folder.path) }
+    return runCommand(['reconcile', file, ...words], variables)
   }
   const report = async (
     content: string,
@@ -108,6 +110,7 @@ describe('the command reconcile', () => {
       [3, '5e-1', 'gpt-5-nano, input_tokens'],
       [2, '2.0000000010', 'gpt-4o'],
       [3, '0E-6176', 'gpt-5-nano-2025-08-07, cached input'],
+      [3, '2.e-99999', 'gpt-4o'],
       [3, `0.${'0'.repeat(6000)}1`, 'gpt-4o'],
       [4, '', ''],
     ] as [number, string, string][]

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { forEachStore } from '../support/each-store.ts'
 import { startGateway, suiteClock, type TestGateway } from '../support/gateway.ts'
 import { until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
@@ -30,7 +31,7 @@ const catalog = {
 const old =
   'openai/old retires on 2026-12-02; its calls go to openai/dear, which costs 2.5 times as much.'
 
-describe('models in use that retire or change their price', () => {
+forEachStore('models in use that retire or change their price', () => {
   let later: number
   let gateway: TestGateway
   beforeEach(async () => {

@@ -77,7 +77,8 @@ export function readAmount(text: string, decimals: number): bigint | undefined {
   const kept = fraction.slice(0, 100)
   const shift = decimals + Number(exponent) - kept.length
   const digits = BigInt(`${sign}${whole}${kept}`)
-  if (shift < 0) return digits / 10n ** BigInt(-shift)
+  // At most 115 digits: a larger divisor, which would take long to make, gives zero too.
+  if (shift < 0) return digits / 10n ** BigInt(Math.min(-shift, 120))
   return shift > decimals ? undefined : digits * 10n ** BigInt(shift)
 }
 
