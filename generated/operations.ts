@@ -2538,6 +2538,7 @@ export const bodyMembers = {
     "password"
   ],
   "createWebhook": [
+    "kind",
     "name",
     "url",
     "mode",

@@ -209,6 +209,16 @@ export interface components {
              */
             client_registration: "open" | "closed";
             /**
+             * @description Mail server for alerts, as `smtps://user:password@mail.example:465`; `smtp://` uses STARTTLS where the server has it. Without it webhooks of the kind `email` are refused.
+             * @example smtps://user:password@mail.example:465
+             */
+            smtp_url?: string;
+            /**
+             * @description Sender of the mails.
+             * @example gateway@example.com
+             */
+            mail_from?: string;
+            /**
              * @description `open`: OAuth clients may use the https address of a metadata document as their client id; the gateway fetches it. Set `closed` if the gateway cannot reach the internet.
              * @default open
              * @enum {string}
@@ -1104,6 +1114,22 @@ export const settings = [
     "standard": 20,
     "needsRestart": true,
     "description": "Maximum number of OAuth client registrations per hour from one address (for IPv6, one /64 network)."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "smtp_url",
+    "variable": "SMTP_URL",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Mail server for alerts, as `smtps://user:password@mail.example:465`; `smtp://` uses STARTTLS where the server has it. Without it webhooks of the kind `email` are refused."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "mail_from",
+    "variable": "MAIL_FROM",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Sender of the mails."
   },
   {
     "group": "Tools",

@@ -1583,8 +1583,10 @@ export interface paths {
         /**
          * Create a webhook
          * @description The address receives the events of the account that objects of this `mode` cause from now on.
-         *     It must be a public https address on port 443. The response is the only one that contains the
-         *     `secret` that signs the requests. The number of webhooks per account is limited to 20.
+         *     It must be a public https address on port 443, or for the kind `email` a mail address. The
+         *     response is the only one that contains the `secret` that signs the requests. The number of
+         *     webhooks per account is limited to 20. Alerts concern live calls only, so a webhook of the mode
+         *     `test` receives none; the kinds `slack` and `email` receive alerts only.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -1636,7 +1638,8 @@ export interface paths {
          * Rotate the secret of a webhook
          * @description Creates a new secret, which the response contains once. For 24 hours each request has two
          *     signatures, of the new and of the previous secret, so that receivers can change it without a
-         *     gap. Rotating again ends the older of the two at once.
+         *     gap. Rotating again ends the older of the two at once. The kinds `slack` and `email` have no
+         *     secret; the request is refused.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -1657,7 +1660,8 @@ export interface paths {
         /**
          * Send a test event
          * @description Queues one event `webhook.test`, which is sent within seconds and not retried, also if the
-         *     webhook is disabled. `GET /api/webhooks/{id}/deliveries` has the outcome.
+         *     webhook is disabled. `GET /api/webhooks/{id}/deliveries` has the outcome. A mailbox receives
+         *     at most 100 mails of the account in a day.
          */
         post: operations["testWebhook"];
         delete?: never;
@@ -2234,6 +2238,111 @@ export interface webhooks {
          * @description `GET /v1/responses/{response_id}` has what it produced before.
          */
         post: operations["onResponseCancelled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "alert.budget_reached": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A budget has reached 50, 80 or 100 percent
+         * @description Sent once for each threshold, amount and period of a budget of the account or of a key. When
+         *     several thresholds are passed at once, only the highest is sent.
+         */
+        post: operations["onAlertBudgetReached"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "alert.budget_refused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A budget refuses calls
+         * @description Sent once for each amount and period of the budget that has the least left, within about a
+         *     minute of the first call that was refused with `insufficient_quota`.
+         */
+        post: operations["onAlertBudgetRefused"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "alert.provider_failing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A provider fails
+         * @description At least 5 attempts of the account in 5 minutes, and at least half of them, failed at this
+         *     provider in one process of the gateway. Sent once an hour for each provider.
+         */
+        post: operations["onAlertProviderFailing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "alert.provider_key_refused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A provider refuses its key
+         * @description The provider refused the key of the gateway, or its account has no credit. Sent once a UTC day
+         *     for each provider.
+         */
+        post: operations["onAlertProviderKeyRefused"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "alert.spending_unusual": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An hour is far more expensive than before
+         * @description The account has spent more than $1 in this UTC hour, and more than 3 times as much as in the
+         *     same whole hour of yesterday and of a week ago. Sent once for each hour.
+         */
+        post: operations["onAlertSpendingUnusual"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3513,10 +3622,16 @@ export interface components {
         WebhookDeliveryObject: "webhook_delivery";
         /**
          * @description What a webhook reports: the end of a job of the images API, or of a response that was created
-         *     with `background: true`.
+         *     with `background: true`, and alerts about the account.
          * @enum {string}
          */
-        WebhookEventType: "image.job.completed" | "image.job.failed" | "response.completed" | "response.failed" | "response.incomplete" | "response.cancelled";
+        WebhookEventType: "image.job.completed" | "image.job.failed" | "response.completed" | "response.failed" | "response.incomplete" | "response.cancelled" | "alert.budget_reached" | "alert.budget_refused" | "alert.provider_failing" | "alert.provider_key_refused" | "alert.spending_unusual";
+        /**
+         * @description What the address is. `webhook`: a server that receives signed events. `slack`: an incoming
+         *     webhook of Slack, or of a chat that accepts its form. `email`: a mailbox.
+         * @enum {string}
+         */
+        WebhookKind: "webhook" | "slack" | "email";
         /**
          * @description The type of a test event, whose `data.id` is the id of the webhook.
          * @enum {string}
@@ -3538,15 +3653,43 @@ export interface components {
                 id: string;
             };
         };
+        /** @description The body of an alert to a webhook. Slack and mailboxes receive its `text` and `link`. */
+        AlertEvent: {
+            type: components["schemas"]["WebhookEventType"];
+            /** @description When the gateway noticed it. */
+            timestamp: components["schemas"]["Time"];
+            /** @description What happened. */
+            data: {
+                /** @description The id of the alert, the same for all webhooks. */
+                id: string;
+                account_id: components["schemas"]["AccountId"];
+                /** @description The id of the account or API key, or the provider, that it is about. */
+                subject: string;
+                /** @description The alert in words, for people. */
+                text: string;
+                /** @description The page of the dashboard on it. */
+                link: string;
+                /**
+                 * Format: int32
+                 * @description The threshold that the budget has reached; null for other alerts.
+                 */
+                percent: number | null;
+                /** @description The budget; null for other alerts. */
+                budget: components["schemas"]["NullableBudgetState"];
+            };
+        };
         /**
-         * @description An https address on port 443 that the internet can reach, without a user name or password.
+         * @description An https address on port 443 that the internet can reach, without a user name or password. For
+         *     the kind `email`, `mailto:` and one mail address.
          * @example https://example.com/webhooks
          */
         WebhookUrl: string;
         /** @description The types of events that the webhook receives. */
         WebhookEventTypes: components["schemas"]["WebhookEventType"][];
-        /** @description The webhook to create. `mode` and the account cannot be changed later. */
+        /** @description The webhook to create. `kind`, `mode` and the account cannot be changed later. */
         NewWebhook: {
+            /** @default webhook */
+            kind: components["schemas"]["WebhookKind"];
             name: components["schemas"]["DisplayName"];
             url: components["schemas"]["WebhookUrl"];
             mode: components["schemas"]["Mode"];
@@ -3565,7 +3708,9 @@ export interface components {
             id: components["schemas"]["WebhookId"];
             object: components["schemas"]["WebhookObject"];
             account_id: components["schemas"]["AccountId"];
+            kind: components["schemas"]["WebhookKind"];
             name: components["schemas"]["DisplayName"];
+            /** @description The address. Of the address of a `slack` webhook, which is a secret, only the host. */
             url: components["schemas"]["WebhookUrl"];
             mode: components["schemas"]["Mode"];
             events: components["schemas"]["WebhookEventTypes"];
@@ -3602,7 +3747,9 @@ export interface components {
             id: components["schemas"]["WebhookId"];
             object: components["schemas"]["WebhookObject"];
             account_id: components["schemas"]["AccountId"];
+            kind: components["schemas"]["WebhookKind"];
             name: components["schemas"]["DisplayName"];
+            /** @description The address. Of the address of a `slack` webhook, which is a secret, only the host. */
             url: components["schemas"]["WebhookUrl"];
             mode: components["schemas"]["Mode"];
             events: components["schemas"]["WebhookEventTypes"];
@@ -3623,7 +3770,10 @@ export interface components {
             created_by: string;
             /** @description When the webhook was created. */
             created_at: components["schemas"]["Time"];
-            /** @description `whsec_` and the base64 of the key of the signatures, returned only once. */
+            /**
+             * @description `whsec_` and the base64 of the key of the signatures, returned only once; empty for the
+             *     kinds `slack` and `email`, whose messages have no signature.
+             */
             secret: string;
         };
         /**
@@ -3638,7 +3788,7 @@ export interface components {
             at: components["schemas"]["Time"];
             /**
              * Format: int32
-             * @description The status of the answer; null without one.
+             * @description The status of the answer, of HTTP or SMTP; null without one.
              */
             status: number | null;
             /** @description Why the attempt failed; null if it succeeded. */
@@ -3656,7 +3806,7 @@ export interface components {
             object: components["schemas"]["WebhookDeliveryObject"];
             webhook_id: components["schemas"]["WebhookId"];
             type: components["schemas"]["AnyWebhookType"];
-            /** @description The id in `data` of the event. */
+            /** @description The id in `data` of the event or alert. */
             object_id: string;
             state: components["schemas"]["WebhookDeliveryState"];
             /** @description When the event happened. */
@@ -19026,6 +19176,7 @@ export interface operations {
                      *           "id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *           "object": "webhook",
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "kind": "webhook",
                      *           "name": "shop server",
                      *           "url": "https://shop.example/hooks/pictures",
                      *           "mode": "live",
@@ -19081,6 +19232,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "kind": "webhook",
                  *       "name": "shop server",
                  *       "url": "https://shop.example/hooks/pictures",
                  *       "mode": "live",
@@ -19107,6 +19259,7 @@ export interface operations {
                      *       "id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "webhook",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "kind": "webhook",
                      *       "name": "shop server",
                      *       "url": "https://shop.example/hooks/pictures",
                      *       "mode": "live",
@@ -19172,6 +19325,7 @@ export interface operations {
                      *       "id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "webhook",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "kind": "webhook",
                      *       "name": "shop server",
                      *       "url": "https://shop.example/hooks/pictures",
                      *       "mode": "live",
@@ -19298,6 +19452,7 @@ export interface operations {
                      *       "id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "webhook",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "kind": "webhook",
                      *       "name": "shop server",
                      *       "url": "https://shop.example/hooks/pictures",
                      *       "mode": "live",
@@ -19370,6 +19525,7 @@ export interface operations {
                      *       "id": "whk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "webhook",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "kind": "webhook",
                      *       "name": "shop server",
                      *       "url": "https://shop.example/hooks/pictures",
                      *       "mode": "live",
@@ -22103,6 +22259,381 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description The webhook is disabled, and its pending deliveries end. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description The event is delivered. Its body is not read. Answer within 15 seconds; every other answer
+             *     but 410, redirects included, is a failure, and the event is sent again after 5 seconds, 5
+             *     minutes, 30 minutes, 2, 5 and 10 hours. A longer `Retry-After` is respected, up to 10 hours.
+             */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAlertBudgetReached: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+                 *     ignore the request.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                "webhook-id": components["parameters"]["WebhookIdHeader"];
+                /**
+                 * @description The Unix time in seconds of this attempt.
+                 * @example 1795348800
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+                 *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+                 *     signature, of the previous secret, follows after a space.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "alert.budget_reached",
+                 *       "timestamp": "2026-11-22T12:00:00.000Z",
+                 *       "data": {
+                 *         "id": "alert_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c",
+                 *         "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                 *         "subject": "key_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                 *         "text": "80 % of the budget of the API key 'shop' is spent: $8.02 of $10.00 per month, $1.98 is left. It renews at 2026-12-01 00:00 UTC.",
+                 *         "link": "https://gateway.example/dashboard",
+                 *         "percent": 80,
+                 *         "budget": {
+                 *           "owner_id": "key_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                 *           "amount": {
+                 *             "usd": "10",
+                 *             "nano_usd": 10000000000
+                 *           },
+                 *           "period": "month",
+                 *           "spent": {
+                 *             "usd": "8.02",
+                 *             "nano_usd": 8020000000
+                 *           },
+                 *           "reserved": {
+                 *             "usd": "0",
+                 *             "nano_usd": 0
+                 *           },
+                 *           "left": {
+                 *             "usd": "1.98",
+                 *             "nano_usd": 1980000000
+                 *           },
+                 *           "renews_at": "2026-12-01T00:00:00.000Z"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AlertEvent"];
+            };
+        };
+        responses: {
+            /** @description The webhook is disabled, and its pending deliveries end. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description The event is delivered. Its body is not read. Answer within 15 seconds; every other answer
+             *     but 410, redirects included, is a failure, and the event is sent again after 5 seconds, 5
+             *     minutes, 30 minutes, 2, 5 and 10 hours. A longer `Retry-After` is respected, up to 10 hours.
+             */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAlertBudgetRefused: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+                 *     ignore the request.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                "webhook-id": components["parameters"]["WebhookIdHeader"];
+                /**
+                 * @description The Unix time in seconds of this attempt.
+                 * @example 1795348800
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+                 *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+                 *     signature, of the previous secret, follows after a space.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "alert.budget_refused",
+                 *       "timestamp": "2026-11-22T12:00:00.000Z",
+                 *       "data": {
+                 *         "id": "alert_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c",
+                 *         "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                 *         "subject": "key_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                 *         "text": "The budget of the API key 'shop' refuses calls: $9.98 of $10.00 per month is spent. It renews at 2026-12-01 00:00 UTC.",
+                 *         "link": "https://gateway.example/dashboard",
+                 *         "percent": null,
+                 *         "budget": {
+                 *           "owner_id": "key_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                 *           "amount": {
+                 *             "usd": "10",
+                 *             "nano_usd": 10000000000
+                 *           },
+                 *           "period": "month",
+                 *           "spent": {
+                 *             "usd": "9.98",
+                 *             "nano_usd": 9980000000
+                 *           },
+                 *           "reserved": {
+                 *             "usd": "0",
+                 *             "nano_usd": 0
+                 *           },
+                 *           "left": {
+                 *             "usd": "0.02",
+                 *             "nano_usd": 20000000
+                 *           },
+                 *           "renews_at": "2026-12-01T00:00:00.000Z"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AlertEvent"];
+            };
+        };
+        responses: {
+            /** @description The webhook is disabled, and its pending deliveries end. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description The event is delivered. Its body is not read. Answer within 15 seconds; every other answer
+             *     but 410, redirects included, is a failure, and the event is sent again after 5 seconds, 5
+             *     minutes, 30 minutes, 2, 5 and 10 hours. A longer `Retry-After` is respected, up to 10 hours.
+             */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAlertProviderFailing: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+                 *     ignore the request.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                "webhook-id": components["parameters"]["WebhookIdHeader"];
+                /**
+                 * @description The Unix time in seconds of this attempt.
+                 * @example 1795348800
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+                 *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+                 *     signature, of the previous secret, follows after a space.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "alert.provider_failing",
+                 *       "timestamp": "2026-11-22T12:00:00.000Z",
+                 *       "data": {
+                 *         "id": "alert_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c",
+                 *         "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                 *         "subject": "openai",
+                 *         "text": "The provider 'openai' fails: 7 of 9 attempts since 12:00 UTC, most of them with overloaded.",
+                 *         "link": "https://gateway.example/dashboard",
+                 *         "percent": null,
+                 *         "budget": null
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AlertEvent"];
+            };
+        };
+        responses: {
+            /** @description The webhook is disabled, and its pending deliveries end. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description The event is delivered. Its body is not read. Answer within 15 seconds; every other answer
+             *     but 410, redirects included, is a failure, and the event is sent again after 5 seconds, 5
+             *     minutes, 30 minutes, 2, 5 and 10 hours. A longer `Retry-After` is respected, up to 10 hours.
+             */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAlertProviderKeyRefused: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+                 *     ignore the request.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                "webhook-id": components["parameters"]["WebhookIdHeader"];
+                /**
+                 * @description The Unix time in seconds of this attempt.
+                 * @example 1795348800
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+                 *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+                 *     signature, of the previous secret, follows after a space.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "alert.provider_key_refused",
+                 *       "timestamp": "2026-11-22T12:00:00.000Z",
+                 *       "data": {
+                 *         "id": "alert_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c",
+                 *         "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                 *         "subject": "openai",
+                 *         "text": "The provider 'openai' refused the gateway's key (credentials). An operator can replace it on the page Providers.",
+                 *         "link": "https://gateway.example/dashboard",
+                 *         "percent": null,
+                 *         "budget": null
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AlertEvent"];
+            };
+        };
+        responses: {
+            /** @description The webhook is disabled, and its pending deliveries end. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description The event is delivered. Its body is not read. Answer within 15 seconds; every other answer
+             *     but 410, redirects included, is a failure, and the event is sent again after 5 seconds, 5
+             *     minutes, 30 minutes, 2, 5 and 10 hours. A longer `Retry-After` is respected, up to 10 hours.
+             */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAlertSpendingUnusual: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The id of the event, the same in each attempt and redelivery: a receiver that has seen it can
+                 *     ignore the request.
+                 * @example evt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9
+                 */
+                "webhook-id": components["parameters"]["WebhookIdHeader"];
+                /**
+                 * @description The Unix time in seconds of this attempt.
+                 * @example 1795348800
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>` with the
+                 *     bytes that the secret has after `whsec_` as base64. For 24 hours after a rotation a second
+                 *     signature, of the previous secret, follows after a space.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "alert.spending_unusual",
+                 *       "timestamp": "2026-11-22T12:00:00.000Z",
+                 *       "data": {
+                 *         "id": "alert_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c",
+                 *         "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                 *         "subject": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                 *         "text": "The account has spent $12.40 since 12:00 UTC. The whole hour cost $0.35 yesterday and $0.41 a week ago.",
+                 *         "link": "https://gateway.example/dashboard",
+                 *         "percent": null,
+                 *         "budget": null
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AlertEvent"];
             };
         };
         responses: {

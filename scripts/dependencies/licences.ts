@@ -15,6 +15,7 @@ const permissive = new Set([
   'BSD-3-Clause',
   'ISC',
   'MIT',
+  'MIT-0',
   'PSF-2.0',
   'Bitstream-Vera',
 ])

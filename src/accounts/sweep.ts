@@ -75,7 +75,7 @@ const removedRowsMax = 500
 /** Removes the rows that fulfil a condition, in batches, while there is time. */
 export async function removeRows(
   db: Kysely<Tables>,
-  table: 'audit_events' | 'image_jobs' | 'picture_files' | 'webhook_deliveries',
+  table: 'alerts' | 'audit_events' | 'image_jobs' | 'picture_files' | 'webhook_deliveries',
   condition: RawBuilder<unknown>,
   hasTime: () => boolean = () => true,
 ): Promise<void> {

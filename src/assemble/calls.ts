@@ -9,8 +9,11 @@ import { createPictureLinks, pictureLinkKeyBytes } from '../accounts/picture-lin
 import { createStoredResponses } from '../accounts/stored-responses.ts'
 import { siteAddress, workerCount, type Config } from '../settings/config.ts'
 import { createAudit } from '../accounts/audit.ts'
+import { createProviderFailures } from '../accounts/alerts/provider-failures.ts'
+import { sweepAlerts } from '../accounts/alerts/sweep-alerts.ts'
 import { createDeliverer } from '../accounts/webhooks/deliverer.ts'
 import { sweepDeliveries } from '../accounts/webhooks/delivery-history.ts'
+import { createSendMail } from '../accounts/webhooks/send-mail.ts'
 import { createWebhooks } from '../accounts/webhooks/webhooks.ts'
 import { createAbandonedCalls } from '../core/resilience/ending.ts'
 import { createCircuit } from '../core/resilience/circuit.ts'
@@ -186,14 +189,20 @@ type WebhookParts = Pick<StoreParts, 'store' | 'encryption'> & { guarded: Guarde
 
 /** The webhooks of accounts, and what sends their events. */
 function webhooksOf(
-  { config: { limits }, events, clock, monotonic }: Needed,
+  { config, secrets: { smtpUrl }, events, clock, monotonic }: Needed,
   { guarded, ...stored }: WebhookParts,
 ) {
-  const parts = { ...stored, audit: createAudit(stored.store, clock), clock }
+  const { limits, mailFrom } = config
+  const dashboard = `${siteAddress(config)}/dashboard`
+  const parts = { ...stored, audit: createAudit(stored.store, clock), dashboard, limits, clock }
+  const sendMail =
+    smtpUrl === undefined || mailFrom === undefined
+      ? undefined
+      : createSendMail(smtpUrl, mailFrom, clock)
   const deliverer = createDeliverer({
     ...parts,
     post: guarded.post,
-    limits,
+    sendMail,
     monotonic,
     onLooked: (error) => events.worked('webhook_deliveries', error),
     onAttempt: events.webhookAttempted,
@@ -202,11 +211,23 @@ function webhooksOf(
     ...parts,
     onSwept: (error) => events.worked('webhook_history', error),
   })
+  const failures = createProviderFailures(clock)
+  const alerts = sweepAlerts({
+    ...parts,
+    failures,
+    onQueued: () => void deliverer.look(),
+    onSwept: (error) => events.worked('alerts', error),
+  })
+  const { refusalOf } = guarded
+  const sendsMail = sendMail !== undefined
   return {
-    ...createWebhooks({ ...parts, refusalOf: guarded.refusalOf, deliverer }),
+    ...createWebhooks({ ...parts, refusalOf, deliverer, sendsMail }),
     look: deliverer.look,
+    /** Counts attempts for alerts. */
+    attempted: failures.count,
     close: () => {
       history.close()
+      alerts.close()
       return deliverer.close()
     },
   }

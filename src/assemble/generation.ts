@@ -207,7 +207,7 @@ function gatewayPartsOf(
     health,
     abandonedCalls,
   } = calls
-  const { cassettes } = calls
+  const { cassettes, webhooks } = calls
   const priceOf = createPriceOf(models.rows, clock)
   return {
     admit: rateLimit.admit,
@@ -222,7 +222,10 @@ function gatewayPartsOf(
     failover: { limits, health, sleep, random },
     ...deduplication,
     findModel: (id) => catalog.get(id) ?? vendorModels.find(id),
-    report: events.attempted,
+    report: (attempt, context, isStream) => {
+      webhooks.attempted(attempt, context)
+      events.attempted(attempt, context, isStream)
+    },
     assertWritable: store.assertWritable,
     record,
     mark,

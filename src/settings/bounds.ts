@@ -120,6 +120,8 @@ export const bounds = {
   webhookLookMs: 1000,
   /** Receivers that work longer should answer first; senders of Standard Webhooks wait 15 to 30 seconds. */
   webhookAnswerTimeoutMs: 15_000,
+  /** The interval in which budgets and providers are compared with the thresholds of alerts. */
+  alertSweepMs: 5000,
   /** The interval in which changes of stored settings by other processes and by the command line are noticed. */
   storedRecheckMs: 2000,
 

@@ -99,22 +99,29 @@ export function complaintsAbout(merged: Record<string, unknown>, nameOf: NameOf)
     ...(Array.isArray(networks) ? networks : []).flatMap((value: unknown, index) =>
       complaintsAboutNetwork(value, nameOf('private_endpoint_networks', String(index))),
     ),
-    ...complaintsAboutBucket(merged, nameOf),
     ...complaintsAboutOidc(merged, nameOf),
+    ...complaintsAboutSet(merged, nameOf, bucketNames, 'The bucket for pictures needs it.'),
+    ...complaintsAboutSet(merged, nameOf, ['smtp_url', 'mail_from'], 'Mails need both.'),
     ...complaintsAboutTelemetry(merged, nameOf),
   ]
 }
 
-/** A bucket and its key are set together. */
-function complaintsAboutBucket(merged: Record<string, unknown>, nameOf: NameOf): string[] {
-  const names = [
-    'picture_bucket',
-    'picture_bucket_access_key_id',
-    'picture_bucket_secret_access_key',
-  ]
+const bucketNames = [
+  'picture_bucket',
+  'picture_bucket_access_key_id',
+  'picture_bucket_secret_access_key',
+]
+
+/** Settings that are set together, or none of them. */
+function complaintsAboutSet(
+  merged: Record<string, unknown>,
+  nameOf: NameOf,
+  names: readonly string[],
+  why: string,
+): string[] {
   const missing = names.filter((name) => merged[name] === undefined)
   if (missing.length === 0 || missing.length === names.length) return []
-  return missing.map((name) => `${nameOf(name)} is missing. The bucket for pictures needs it.`)
+  return missing.map((name) => `${nameOf(name)} is missing. ${why}`)
 }
 
 /** Sign-in with OpenID Connect needs a client and roles, and replaces passwords only if it is set. */

@@ -50,6 +50,7 @@ const secretNames = [
   'picture_bucket_access_key_id',
   'picture_bucket_secret_access_key',
   'redis_url',
+  'smtp_url',
 ] as const
 type SecretName = (typeof secretNames)[number]
 
@@ -171,6 +172,7 @@ export function loadConfig(
     otlpHeaders: collectorHeaders(checked),
     databaseUrl: checked.database_url,
     redisUrl: checked.redis_url,
+    smtpUrl: checked.smtp_url,
     encryptionKey: checked.encryption_key,
     pictureBucketAccessKeyId: checked.picture_bucket_access_key_id,
     pictureBucketSecretAccessKey: checked.picture_bucket_secret_access_key,

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { gatewayCommand } from '../core/words/remedies.ts'
+import { alertTables, kindOfWebhook } from './migrations/alerts.ts'
 import { accountTables, keptPrompts, playedStates } from './migrations/account-tables.ts'
 import { countingBudgets, takingBackAnew } from './migrations/budgets.ts'
 import { callTables } from './migrations/call-tables.ts'
@@ -64,6 +65,11 @@ export const migrations: Record<string, Change> = {
   },
   '0038_usage_archives_from_0035': creatingAll(archiveTables),
   '0039_person_identities_from_0035': creatingAll(identityTables),
+  '0040_alerts': async (db, dialect) => {
+    await creatingAll(alertTables)(db, dialect)
+    const column = columnSql(dialect, 'kind', kindOfWebhook.kind)
+    await sql.raw(`alter table webhooks add column ${column}`).execute(db)
+  },
 }
 
 function creatingAll(tables: Readonly<Record<string, Table>>): Change {

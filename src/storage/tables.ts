@@ -11,6 +11,7 @@ import { pictureTables } from './migrations/picture-files.ts'
 import { jobTables, responseOwner } from './migrations/job-tables.ts'
 import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
 import { archiveTables } from './migrations/usage-archives.ts'
+import { alertTables, kindOfWebhook } from './migrations/alerts.ts'
 import { webhookTables } from './migrations/webhook-tables.ts'
 
 /**
@@ -36,6 +37,11 @@ export const tables = {
   ...jobTables,
   ...pictureTables,
   ...webhookTables,
+  webhooks: {
+    ...webhookTables.webhooks,
+    columns: { ...webhookTables.webhooks.columns, ...kindOfWebhook },
+  },
+  ...alertTables,
   ...cassetteTables,
   ...archiveTables,
   ...identityTables,

@@ -188,15 +188,12 @@ async function webhookOf(gateway: TestGateway, key: string): Promise<{ id: strin
   const { db } = gateway
   const [id, accountId] = [`whk_${randomUUID()}`, await accountOf(gateway, key)]
   const { name, url } = newWebhook
+  const own = { id, account_id: accountId, kind: 'webhook', name, url, mode: 'live' } as const
   const events = JSON.stringify(newWebhook.events)
   await db
     .insertInto('webhooks')
     .values({
-      id,
-      account_id: accountId,
-      name,
-      url,
-      mode: 'live',
+      ...own,
       events,
       enabled: 1,
       gone_at: null,

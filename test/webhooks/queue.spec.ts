@@ -1,10 +1,7 @@
 import { expect } from 'chai'
 import { createAudit } from '../../src/accounts/audit.ts'
-import {
-  createDeliverer,
-  type Deliverer,
-  type Post,
-} from '../../src/accounts/webhooks/deliverer.ts'
+import { createDeliverer, type Deliverer } from '../../src/accounts/webhooks/deliverer.ts'
+import type { Post } from '../../src/accounts/webhooks/send.ts'
 import { sweepDeliveries } from '../../src/accounts/webhooks/delivery-history.ts'
 import { publishing } from '../../src/accounts/webhooks/publishing.ts'
 import { newSecret, sealedSecrets } from '../../src/accounts/webhooks/secrets.ts'
@@ -49,6 +46,8 @@ forEachStore('the queue of webhook deliveries', () => {
       encryption,
       audit: createAudit(from, () => now),
       post,
+      sendMail: undefined,
+      dashboard: 'https://gateway.example/dashboard',
       limits: { webhookLookMs: 3_600_000, webhookAnswerTimeoutMs: 1000 },
       clock: () => now,
       monotonic: () => now,
@@ -67,6 +66,7 @@ forEachStore('the queue of webhook deliveries', () => {
       .insertInto('webhooks')
       .values({
         ...place,
+        kind: 'webhook',
         name: account,
         url: `https://${account}.example/`,
         mode: 'live',

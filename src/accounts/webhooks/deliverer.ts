@@ -2,34 +2,16 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import type { Actor } from '../../core/caller.ts'
 import { listed } from '../../storage/sql-dialect.ts'
-import type { Encryption } from '../../storage/encryption.ts'
-import type { Store } from '../../storage/store.ts'
 import type { Tables, WebhookDeliveriesTable, WebhooksTable } from '../../storage/tables.ts'
 import type { Audit } from '../audit.ts'
 import { sweepAgain } from '../sweep.ts'
-import { secretsOf, signedHeaders } from './secrets.ts'
+import { send, type Answer, type SendingOptions } from './send.ts'
 
 type Attempt = components['schemas']['WebhookAttempt']
 type Delivery = WebhookDeliveriesTable
-
-/** Posts to an address that an account entered; `error` is a sentence without secrets. Never rejects. */
-export type Post = (
-  address: string,
-  request: {
-    headers: Readonly<Record<string, string>>
-    body: string
-    timeoutMs: number
-    signal: AbortSignal
-  },
-) => Promise<{ status: number; retryAfterSeconds?: number | undefined } | { error: string }>
-
-type Options = {
-  store: Pick<Store, 'db'>
-  encryption: Encryption
+type Options = SendingOptions & {
   audit: Pick<Audit, 'write'>
-  post: Post
-  limits: { webhookLookMs: number; webhookAnswerTimeoutMs: number }
-  clock: () => number
+  limits: { webhookLookMs: number }
   monotonic: () => number
   /** Called after each round; `error` is the reason if the store failed. */
   onLooked: (error?: unknown) => void
@@ -191,25 +173,6 @@ async function deliver(options: Options, delivery: Delivery, closing: AbortSigna
   if (status === 410) await disable(options, webhook)
   onAttempt(isDelivered ? 'delivered' : status === 410 ? 'gone' : 'failed')
 }
-
-type Sending = { delivery: Delivery; webhook: WebhooksTable; closing: AbortSignal }
-
-async function send(
-  { encryption, post, limits, clock }: Options,
-  { delivery: { id, type, object_id: objectId, created_at: at }, webhook, closing }: Sending,
-): ReturnType<Post> {
-  const now = clock()
-  const secrets = secretsOf(encryption, webhook, now)
-  if (secrets.length === 0)
-    return { error: 'The secret of the webhook cannot be decrypted. Rotate the secret.' }
-  const timestamp = new Date(at).toISOString()
-  const body = JSON.stringify({ type, timestamp, data: { id: objectId } })
-  const headers = signedHeaders(secrets, { id, body, now })
-  const { webhookAnswerTimeoutMs: timeoutMs } = limits
-  return post(webhook.url, { headers, body, timeoutMs, signal: closing })
-}
-
-type Answer = Awaited<ReturnType<Post>>
 
 function failureText(answer: Answer): string {
   if ('error' in answer) return answer.error

@@ -28,6 +28,8 @@ export function sweepDeliveries({ store: { db }, clock, onSwept }: Options): Swe
       'webhook_deliveries',
       sql`created_at <= ${now - historyMs} and next_at is null`,
     )
+    // Deliveries, which read their alert, are removed before it.
+    await removeRows(db, 'alerts', sql`ends_at <= ${now - 2 * historyMs}`)
     const { rows } = await sql<{ id: string }>`select account_id as id from webhook_deliveries
       group by account_id having count(*) > ${sql.lit(deliveriesMax)}`.execute(db)
     for (const { id } of rows)

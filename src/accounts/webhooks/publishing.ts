@@ -3,7 +3,7 @@ import type { components } from '../../../generated/types.ts'
 import type { Mode } from '../../core/caller.ts'
 import { orderedId } from '../../core/ordered-id.ts'
 
-/** An event that an account's webhooks report; `objectId` is the id of the job or response. */
+/** An event that an account's webhooks report; `objectId` is the id of the job, response or alert. */
 export type WebhookEvent = {
   accountId: string
   mode: Mode

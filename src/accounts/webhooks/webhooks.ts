@@ -12,6 +12,7 @@ import { timeForm, timeText } from '../key-form.ts'
 import { countOf, listPage } from '../list-page.ts'
 import { removeRows } from '../sweep.ts'
 import { attemptsOf, endPending, retriesMax, type Deliverer } from './deliverer.ts'
+import { assertAddress, assertEvents, invalid, shownUrl, type Receivers } from './destinations.ts'
 import { newSecret, sealedSecrets, secretsOf } from './secrets.ts'
 
 type Schemas = components['schemas']
@@ -19,12 +20,11 @@ type Webhook = Schemas['Webhook']
 type Delivery = WebhookDeliveriesTable
 type AuditAction = Extract<Schemas['AuditAction'], `webhook.${string}`>
 
-type Options = Omit<ChangeParts, 'announce'> & {
-  encryption: Encryption
-  /** A sentence on why an address is refused, without secrets; undefined if it is public now. */
-  refusalOf: (address: string) => Promise<string | undefined>
-  deliverer: Pick<Deliverer, 'look'>
-}
+type Options = Omit<ChangeParts, 'announce'> &
+  Receivers & {
+    encryption: Encryption
+    deliverer: Pick<Deliverer, 'look'>
+  }
 
 /** The id of a webhook of an account. */
 type Which = { accountId: string; id: string }
@@ -33,6 +33,8 @@ export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Enough for the programs of an account; each event is a row for each of them. */
 const webhooksPerAccountMax = 20
+const noSecret =
+  'The webhook has no secret: its messages are not signed. Change its address: PATCH /api/webhooks/{id}.'
 /** How long the previous secret also signs. */
 const overlapMs = 86_400_000
 
@@ -48,13 +50,16 @@ export function createWebhooks(options: Options) {
     retrieve: async (which: Which) => form(await find(db, which)),
     /** Returns the secret once. Throws `invalid_value` for an address that is not public. */
     create: async (by: Actor, accountId: string, webhook: Schemas['NewWebhook']) => {
-      await assertPublic(options, webhook.url)
+      assertEvents(webhook)
+      await assertAddress(options, webhook.kind, webhook.url)
       const { row, secret } = await insert(options, by, accountId, webhook)
       return { ...form(row), secret }
     },
     update: async (by: Actor, which: Which, changes: Schemas['WebhookChange']) => {
-      const { url } = changes
-      if (url !== undefined) await assertPublic(options, url)
+      const { kind, mode, ...before } = await find(db, which)
+      const { url, events = eventsOf(before) } = changes
+      assertEvents({ kind, mode, events })
+      if (url !== undefined) await assertAddress(options, kind, url)
       return form(await update(options, by, which, changes))
     },
     remove: async (by: Actor, which: Which) => {
@@ -116,7 +121,7 @@ function deliveryOperations({ store: { db }, deliverer, clock }: Options) {
       const { enabled } = await find(db, which)
       if (enabled === 0) {
         const text = 'The webhook is disabled. Enable it first: PATCH /api/webhooks/{id}.'
-        throw new GatewayError('invalid_value', text, { param: 'id' })
+        throw invalid('id', text)
       }
       const now = clock()
       await db
@@ -143,19 +148,21 @@ async function insert(
   options: Options,
   by: Actor,
   accountId: string,
-  { name, url, mode, events }: Schemas['NewWebhook'],
+  { name, url, kind, mode, events }: Schemas['NewWebhook'],
 ): Promise<WithSecret> {
   const { store, audit, encryption, clock } = options
-  const [place, secret] = [{ id: newId('whk'), account_id: accountId }, newSecret()]
+  const place = { id: newId('whk'), account_id: accountId }
+  const secret = kind === 'webhook' ? newSecret() : ''
   const row: WebhooksTable = {
     ...place,
+    kind,
     name,
-    url,
+    url: shownUrl(kind, url),
     mode,
     events: eventsText(events),
     enabled: 1,
     gone_at: null,
-    ...sealedSecrets(encryption, [secret], place),
+    ...sealedSecrets(encryption, [kind === 'slack' ? url : secret], place),
     previous_secret_until: null,
     created_at: clock(),
     created_by: by.id,
@@ -177,6 +184,7 @@ function rotate(options: Options, by: Actor, which: Which): Promise<WithSecret> 
   const { store, audit, encryption, clock } = options
   return store.db.transaction().execute(async (transaction) => {
     const before = await find(transaction, which)
+    if (before.kind !== 'webhook') throw invalid('id', noSecret)
     const [now, secret] = [clock(), newSecret()]
     const [previous] = secretsOf(encryption, before, now)
     const changed = {
@@ -190,16 +198,20 @@ function rotate(options: Options, by: Actor, which: Which): Promise<WithSecret> 
 }
 
 function update(
-  { store, audit }: Options,
+  { store, audit, encryption }: Options,
   by: Actor,
   which: Which,
-  { events, enabled, ...changes }: Schemas['WebhookChange'],
+  { events, enabled, name, url }: Schemas['WebhookChange'],
 ): Promise<WebhooksTable> {
   return store.db.transaction().execute(async (transaction) => {
     const before = await find(transaction, which)
     const changed = {
       ...before,
-      ...changes,
+      ...(name === undefined ? {} : { name }),
+      ...(url === undefined ? {} : { url: shownUrl(before.kind, url) }),
+      ...(url !== undefined && before.kind === 'slack'
+        ? sealedSecrets(encryption, [url], before)
+        : {}),
       ...(events === undefined ? {} : { events: eventsText(events) }),
       ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0, gone_at: null }),
     }
@@ -217,15 +229,9 @@ function actOn(action: AuditAction, { accountId: account_id, id: target }: Which
 
 /** The values of an audit event. The path and query of an address may contain a secret. */
 function auditValues(row: WebhooksTable): object {
-  const { name, mode, enabled } = row
-  return { name, host: new URL(row.url).host, mode, events: eventsOf(row), enabled: enabled === 1 }
-}
-
-async function assertPublic({ refusalOf }: Options, url: string): Promise<void> {
-  const refusal = await refusalOf(url)
-  if (refusal === undefined) return
-  const text = `${refusal} Enter an https address on port 443 that the internet can reach.`
-  throw new GatewayError('invalid_value', text, { param: 'url' })
+  const { name, mode, enabled, kind } = row
+  const host = kind === 'email' ? row.url.replace(/^.*@/, '') : new URL(row.url).host
+  return { name, kind, host, mode, events: eventsOf(row), enabled: enabled === 1 }
 }
 
 function webhooksOf(db: Kysely<Tables>, accountId: string) {
@@ -249,6 +255,7 @@ function webhookForm(row: WebhooksTable, now: number): Webhook {
     id: row.id,
     object: 'webhook',
     account_id: row.account_id,
+    kind: row.kind,
     name: row.name,
     url: row.url,
     mode: row.mode,
@@ -280,7 +287,7 @@ function eventsText(events: Webhook['events']): string {
   return JSON.stringify([...new Set(events)])
 }
 
-function eventsOf({ events }: WebhooksTable): Webhook['events'] {
+function eventsOf({ events }: Pick<WebhooksTable, 'events'>): Webhook['events'] {
   // `eventsText` wrote this column.
   return JSON.parse(events) as Webhook['events']
 }

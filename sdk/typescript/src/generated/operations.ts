@@ -825,8 +825,10 @@ export const listWebhooks: Operation<ListWebhooksData, ListWebhooksResponses> = 
  * Create a webhook
  *
  * The address receives the events of the account that objects of this `mode` cause from now on.
- * It must be a public https address on port 443. The response is the only one that contains the
- * `secret` that signs the requests. The number of webhooks per account is limited to 20.
+ * It must be a public https address on port 443, or for the kind `email` a mail address. The
+ * response is the only one that contains the `secret` that signs the requests. The number of
+ * webhooks per account is limited to 20. Alerts concern live calls only, so a webhook of the mode
+ * `test` receives none; the kinds `slack` and `email` receive alerts only.
  */
 export const createWebhook: Operation<CreateWebhookData, CreateWebhookResponses> = operation('POST', '/api/webhooks')
 
@@ -858,7 +860,8 @@ export const deleteWebhook: Operation<DeleteWebhookData, DeleteWebhookResponses>
  *
  * Creates a new secret, which the response contains once. For 24 hours each request has two
  * signatures, of the new and of the previous secret, so that receivers can change it without a
- * gap. Rotating again ends the older of the two at once.
+ * gap. Rotating again ends the older of the two at once. The kinds `slack` and `email` have no
+ * secret; the request is refused.
  */
 export const rotateWebhookSecret: Operation<RotateWebhookSecretData, RotateWebhookSecretResponses> = operation('POST', '/api/webhooks/{id}/rotate')
 
@@ -866,7 +869,8 @@ export const rotateWebhookSecret: Operation<RotateWebhookSecretData, RotateWebho
  * Send a test event
  *
  * Queues one event `webhook.test`, which is sent within seconds and not retried, also if the
- * webhook is disabled. `GET /api/webhooks/{id}/deliveries` has the outcome.
+ * webhook is disabled. `GET /api/webhooks/{id}/deliveries` has the outcome. A mailbox receives
+ * at most 100 mails of the account in a day.
  */
 export const testWebhook: Operation<TestWebhookData, TestWebhookResponses> = operation('POST', '/api/webhooks/{id}/test')
 
