@@ -9,12 +9,6 @@ import { createPictureLinks, pictureLinkKeyBytes } from '../accounts/picture-lin
 import { createStoredResponses } from '../accounts/stored-responses.ts'
 import { siteAddress, workerCount, type Config } from '../settings/config.ts'
 import { createAudit } from '../accounts/audit.ts'
-import { createProviderFailures } from '../accounts/alerts/provider-failures.ts'
-import { sweepAlerts } from '../accounts/alerts/sweep-alerts.ts'
-import { createDeliverer } from '../accounts/webhooks/deliverer.ts'
-import { sweepDeliveries } from '../accounts/webhooks/delivery-history.ts'
-import { createSendMail } from '../accounts/webhooks/send-mail.ts'
-import { createWebhooks } from '../accounts/webhooks/webhooks.ts'
 import { createAbandonedCalls } from '../core/resilience/ending.ts'
 import { createCircuit } from '../core/resilience/circuit.ts'
 import { fingerprintKeyBytes } from '../core/repeats/fingerprint.ts'
@@ -23,11 +17,7 @@ import type { CachedAnswer } from '../core/repeats/cached-answer.ts'
 import { createUploads, uploadsKeyBytes } from '../mcp/uploads.ts'
 import type { Redis } from '../peers/redis.ts'
 import { createPixelQueue } from '../pictures/finish.ts'
-import {
-  createGuardedFetch,
-  endpointConnector,
-  type GuardedFetch,
-} from '../pictures/guarded-fetch.ts'
+import { createGuardedFetch, endpointConnector } from '../pictures/guarded-fetch.ts'
 import { createCountsInMemory, type Counts } from '../policy/counts.ts'
 import { createCountsExchange, createCountsInRedis } from '../policy/counts-in-redis.ts'
 import { createIdempotency } from '../policy/idempotency.ts'
@@ -43,6 +33,7 @@ import type { TakeOver } from '../v1/image-jobs/take-over.ts'
 import type { Events } from '../telemetry/events.ts'
 import { assembleBackground } from './background.ts'
 import type { Environment, Peers, StoreParts } from './store.ts'
+import { assembleWebhooks } from './webhooks.ts'
 
 /** Pause after a failure of the shared cache. */
 const sharedCachePauseMs = 500
@@ -86,7 +77,7 @@ export async function assembleCalls(
   const inStore = { store, limits, clock, onFault: events.faulted }
   const idempotency = createIdempotency({ ...inStore, isOneOfSeveral })
   const isRunning = (id: string): boolean => background.backgroundCalls.isRunning(id)
-  const webhooks = webhooksOf(environment, { store, encryption, guarded })
+  const webhooks = assembleWebhooks(environment, { store, encryption, guarded })
   const cassettes = createCassettes({ ...inStore, encryption, audit: createAudit(store, clock) })
   const writing = { encryption, onEvent: () => void webhooks.look() }
   const storedResponses = createStoredResponses({ ...inStore, ...writing, isRunning, events })
@@ -183,54 +174,6 @@ async function pictureFilesOf(
     monotonic,
     events,
   })
-}
-
-type WebhookParts = Pick<StoreParts, 'store' | 'encryption'> & { guarded: GuardedFetch }
-
-/** The webhooks of accounts, and what sends their events. */
-function webhooksOf(
-  { config, secrets: { smtpUrl }, events, clock, monotonic }: Needed,
-  { guarded, ...stored }: WebhookParts,
-) {
-  const { limits, mailFrom } = config
-  const dashboard = `${siteAddress(config)}/dashboard`
-  const parts = { ...stored, audit: createAudit(stored.store, clock), dashboard, limits, clock }
-  const sendMail =
-    smtpUrl === undefined || mailFrom === undefined
-      ? undefined
-      : createSendMail(smtpUrl, mailFrom, clock)
-  const deliverer = createDeliverer({
-    ...parts,
-    post: guarded.post,
-    sendMail,
-    monotonic,
-    onLooked: (error) => events.worked('webhook_deliveries', error),
-    onAttempt: events.webhookAttempted,
-  })
-  const history = sweepDeliveries({
-    ...parts,
-    onSwept: (error) => events.worked('webhook_history', error),
-  })
-  const failures = createProviderFailures(clock)
-  const alerts = sweepAlerts({
-    ...parts,
-    failures,
-    onQueued: () => void deliverer.look(),
-    onSwept: (error) => events.worked('alerts', error),
-  })
-  const { refusalOf } = guarded
-  const sendsMail = sendMail !== undefined
-  return {
-    ...createWebhooks({ ...parts, refusalOf, deliverer, sendsMail }),
-    look: deliverer.look,
-    /** Counts attempts for alerts. */
-    attempted: failures.count,
-    close: () => {
-      history.close()
-      alerts.close()
-      return deliverer.close()
-    },
-  }
 }
 
 /** Counts rate limits and attempts in Redis, or in memory without Redis. */

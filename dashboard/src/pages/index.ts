@@ -85,7 +85,7 @@ export const pages: readonly Page[] = [
   },
   {
     path: '/webhooks',
-    title: 'Webhooks',
+    title: 'Alerts and webhooks',
     icon: 'webhook',
     group: 'build',
     for: 'administrators',

@@ -15,7 +15,7 @@ import { Sketch } from '../../elements/sketch.tsx'
 import { Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
-import { fieldsOf, WebhookFields } from './fields.tsx'
+import { AddressFields, EventFields, fieldsOf, kinds, placeOf } from './fields.tsx'
 import { Secret } from './secret.tsx'
 import { WebhookState } from './state.tsx'
 
@@ -29,11 +29,14 @@ export function WebhookList() {
   const [created, setCreated] = useState<Created>()
   if (created !== undefined)
     return <Secret created={created} onDone={() => go(addressOf(`/webhooks/${created.id}`))} />
+  // Slack and mailboxes have no secret to copy.
+  const show = (one: Created) =>
+    one.kind === 'webhook' ? setCreated(one) : go(addressOf(`/webhooks/${one.id}`))
   return (
     <>
-      <Head title="Webhooks">
-        <DialogButton button={{ text: 'Create a webhook', class: '' }}>
-          {(close) => <NewWebhook onClose={close} onCreated={setCreated} />}
+      <Head title="Alerts and webhooks">
+        <DialogButton button={{ text: 'Add a receiver', class: '' }}>
+          {(close) => <NewWebhook onClose={close} onCreated={show} />}
         </DialogButton>
       </Head>
       <WhenLoaded loaded={webhooks} what="Loading the webhooks">
@@ -49,24 +52,29 @@ function Webhooks({ webhooks }: { webhooks: readonly Schemas['Webhook'][] }) {
     return (
       <div class="card empty">
         <Sketch of="rows" />
-        <h2>No webhooks yet</h2>
+        <h2>No alerts or webhooks yet</h2>
         <p>
-          A webhook notifies your server when a picture or a response in the background is ready, so
-          that it need not poll.
+          Slack, a mailbox or your server is told when a budget is nearly used or refuses calls,
+          when a provider fails, and when an hour is unusually expensive.
+        </p>
+        <p>
+          A server is also notified when a picture or a response in the background is ready, so that
+          it need not poll.
         </p>
       </div>
     )
   }
   return (
     <div class="card">
-      <Table label="Webhooks" columns={['Name', 'Address', 'Mode', 'State', 'Created']} opens>
+      <Table label="Webhooks" columns={['Name', 'Sent to', 'Mode', 'State', 'Created']} opens>
         {webhooks.map((webhook) => (
           <tr key={webhook.id}>
             <td>
               <a href={addressOf(`/webhooks/${webhook.id}`)}>{webhook.name}</a>
             </td>
             <td>
-              <code>{new URL(webhook.url).host}</code>
+              <code>{placeOf(webhook)}</code>
+              {webhook.kind !== 'webhook' && <span class="hint"> {kinds[webhook.kind]}</span>}
             </td>
             <td>{webhook.mode}</td>
             <td>
@@ -85,27 +93,32 @@ function Webhooks({ webhooks }: { webhooks: readonly Schemas['Webhook'][] }) {
 type NewProps = { onClose: () => void; onCreated: (created: Created) => void }
 
 function NewWebhook({ onClose, onCreated }: NewProps) {
+  const [kind, setKind] = useState<Schemas['WebhookKind']>('slack')
   const creating = useAct(async (form: FormData) => {
     const mode = form.get('mode') === 'test' ? 'test' : 'live'
-    const body = { ...fieldsOf(form), mode } as const
+    const body = { ...fieldsOf(form, kind), kind, mode } as const
     onCreated(await bodyOf(POST('/api/webhooks', { params: { query: accountQuery() }, body })))
   })
   return (
-    <Dialog title="Create a webhook" onClose={onClose} isLocked={creating.isBusy}>
+    <Dialog title="Add a receiver" onClose={onClose} isLocked={creating.isBusy}>
       <Form send={creating.run}>
-        <WebhookFields faultAt={creating.faultAt} />
-        <Field label="Mode" hint="What keys of this mode make is reported.">
-          {(attributes) => (
-            <select {...attributes} name="mode">
-              <option value="live">live</option>
-              <option value="test">test</option>
-            </select>
-          )}
-        </Field>
+        <AddressFields kind={kind} onKind={setKind} faultAt={creating.faultAt} />
+        <EventFields kind={kind} faultAt={creating.faultAt} />
+        {kind === 'webhook' && (
+          <Field
+            label="Mode"
+            hint="What keys of this mode make is reported. Alerts concern live calls."
+          >
+            {(attributes) => (
+              <select {...attributes} name="mode">
+                <option value="live">live</option>
+                <option value="test">test</option>
+              </select>
+            )}
+          </Field>
+        )}
         <Failure error={creating.error} />
-        <button disabled={creating.isBusy}>
-          {creating.isBusy ? 'Creating…' : 'Create the webhook'}
-        </button>
+        <button disabled={creating.isBusy}>{creating.isBusy ? 'Adding…' : 'Add'}</button>
       </Form>
     </Dialog>
   )

@@ -3,13 +3,17 @@ import { bodyOf, DELETE, GET, PATCH, POST, type Schemas } from '../../data/api.t
 import { useAct, useLoad } from '../../data/load.ts'
 import { addressOf, go } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
+import { Dialog } from '../../elements/dialog.tsx'
+import { DialogButton } from '../../elements/dialog-button.tsx'
 import { AskFirst } from '../../elements/ask-first.tsx'
 import { Failure } from '../../elements/failure.tsx'
+import { Form } from '../../elements/form.tsx'
 import { Head } from '../../elements/head.tsx'
 import { Said, useSaid } from '../../elements/said.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Deliveries } from './deliveries.tsx'
+import { EventFields, eventText, fieldsOf, kinds } from './fields.tsx'
 import { Secret } from './secret.tsx'
 import { WebhookState } from './state.tsx'
 
@@ -37,7 +41,7 @@ export function OneWebhook({ id }: { id: string }) {
   return (
     <>
       <Head title={webhook.data?.name ?? 'Webhook'}>
-        <a href={addressOf('/webhooks')}>All webhooks</a>
+        <a href={addressOf('/webhooks')}>Alerts and webhooks</a>
       </Head>
       <Said said={said} />
       <WhenLoaded loaded={webhook} what="Loading the webhook">
@@ -56,12 +60,13 @@ export function OneWebhook({ id }: { id: string }) {
 }
 
 function Facts({ webhook }: { webhook: Webhook }) {
-  const { gone_at: gone, previous_secret_until: until } = webhook
+  const { kind, gone_at: gone, previous_secret_until: until } = webhook
   return (
     <dl class="facts">
-      <dt>Address</dt>
+      <dt>{kinds[kind]}</dt>
       <dd class="whole">
-        <code>{webhook.url}</code>
+        <code>{webhook.url.replace('mailto:', '')}</code>
+        {kind === 'slack' && <span class="hint"> the rest of the address is secret</span>}
       </dd>
       <dt>State</dt>
       <dd>
@@ -76,7 +81,7 @@ function Facts({ webhook }: { webhook: Webhook }) {
       <dt>Mode</dt>
       <dd>{webhook.mode}</dd>
       <dt>Events</dt>
-      <dd>{webhook.events.join(', ')}</dd>
+      <dd>{webhook.events.map((type) => eventText(type, kind)).join(', ')}</dd>
       {until !== null && (
         <>
           <dt>Previous secret</dt>
@@ -110,21 +115,26 @@ function Acts({ webhook, onDone, onRotated }: ActProps) {
     <>
       <Failure error={switching.error} />
       <div class="row">
+        <DialogButton button={{ text: 'Change…', class: 'plain' }}>
+          {(close) => <Change webhook={webhook} onClose={close} onDone={onDone} />}
+        </DialogButton>
         <button type="button" class="plain" onClick={() => void switching.run()}>
           {enabled ? 'Disable' : 'Enable'}
         </button>
-        <AskFirst
-          button={{ text: 'Rotate the secret…', class: 'plain' }}
-          title={`Rotate the secret of ${name}`}
-          act="Rotate"
-          run={async () => {
-            onRotated(await bodyOf(POST('/api/webhooks/{id}/rotate', { params })))
-            return ''
-          }}
-          onDone={() => undefined}
-        >
-          <p>For 24 hours each request is signed with the new and with the current secret.</p>
-        </AskFirst>
+        {webhook.kind === 'webhook' && (
+          <AskFirst
+            button={{ text: 'Rotate the secret…', class: 'plain' }}
+            title={`Rotate the secret of ${name}`}
+            act="Rotate"
+            run={async () => {
+              onRotated(await bodyOf(POST('/api/webhooks/{id}/rotate', { params })))
+              return ''
+            }}
+            onDone={() => undefined}
+          >
+            <p>For 24 hours each request is signed with the new and with the current secret.</p>
+          </AskFirst>
+        )}
         <AskFirst
           button={{ text: 'Delete…', class: 'danger' }}
           title={`Delete ${name}`}
@@ -139,5 +149,27 @@ function Acts({ webhook, onDone, onRotated }: ActProps) {
         </AskFirst>
       </div>
     </>
+  )
+}
+
+type ChangeProps = { webhook: Webhook; onClose: () => void; onDone: (said: string) => void }
+
+function Change({ webhook, onClose, onDone }: ChangeProps) {
+  const { id, kind, name } = webhook
+  const changing = useAct(async (form: FormData) => {
+    const { url: _, ...body } = fieldsOf(form, kind)
+    const params = { path: { id }, query: accountQuery() }
+    await bodyOf(PATCH('/api/webhooks/{id}', { params, body }))
+    onClose()
+    onDone('The change is saved.')
+  })
+  return (
+    <Dialog title={`Change ${name}`} onClose={onClose} isLocked={changing.isBusy}>
+      <Form send={changing.run}>
+        <EventFields kind={kind} webhook={webhook} faultAt={changing.faultAt} />
+        <Failure error={changing.error} />
+        <button disabled={changing.isBusy}>{changing.isBusy ? 'Saving…' : 'Save'}</button>
+      </Form>
+    </Dialog>
   )
 }
