@@ -25,11 +25,15 @@ export function createSendMail(url: string, from: string, clock: () => number): 
     sent.set(accountId, count + 1)
     // Most gateways send no mail.
     const { createTransport } = await import('nodemailer')
-    const transport = createTransport(smtpOptions(url, timeoutMs))
     const ends = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     const { promise, reject } = Promise.withResolvers<never>()
     ends.addEventListener('abort', () => reject(new Error('ended')))
+    // Unless the race below waits for it.
+    promise.catch(() => undefined)
+    let transport: ReturnType<typeof createTransport> | undefined
     try {
+      ends.throwIfAborted()
+      transport = createTransport(smtpOptions(url, timeoutMs))
       const domain = from.slice(from.indexOf('@'))
       await Promise.race([
         promise,
@@ -51,7 +55,7 @@ export function createSendMail(url: string, from: string, clock: () => number): 
         return { error: `The mail server did not answer within ${timeoutMs / 1000} seconds.` }
       return { error: failureText(error) }
     } finally {
-      transport.close()
+      transport?.close()
     }
   }
 }
