@@ -65,7 +65,7 @@ export const migrations: Record<string, Change> = {
   },
   '0038_usage_archives_from_0035': creatingAll(archiveTables),
   '0039_person_identities_from_0035': creatingAll(identityTables),
-  '0040_alerts': async (db, dialect) => {
+  '0040_alerts_from_0035': async (db, dialect) => {
     await creatingAll(alertTables)(db, dialect)
     const column = columnSql(dialect, 'kind', kindOfWebhook.kind)
     await sql.raw(`alter table webhooks add column ${column}`).execute(db)
