@@ -145,7 +145,7 @@ forEachStore('alerts', () => {
     expect([from, to]).to.deep.equal(['gateway@gateway.example', ['ops@team.example']])
     const [first] = await deliveriesOf(gateway, mails)
     expect(/^Message-ID:\s+<(.+)>/m.exec(source)?.[1]).to.equal(`${first?.id}@gateway.example`)
-    expect(source).to.match(/^Subject: Budget nearly used$/m)
+    expect(source).to.match(/^Subject: Budget threshold reached$/m)
     for (const one of await deliveriesOf(gateway, slacks)) expect(one.state).to.equal('delivered')
     const toSlack = host.requests.find(({ path }) => path === slackPath)!
     expect(JSON.parse(toSlack.body)).to.have.property('text').that.includes("'shop &lt;b&gt;'")

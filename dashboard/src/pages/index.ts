@@ -85,7 +85,7 @@ export const pages: readonly Page[] = [
   },
   {
     path: '/webhooks',
-    title: 'Alerts and webhooks',
+    title: 'Alerts, webhooks',
     icon: 'webhook',
     group: 'build',
     for: 'administrators',

@@ -9,7 +9,7 @@ export type EventData = Pick<AlertData, 'id'> & Partial<AlertData>
 export type Message = { title: string; text: string; link: string }
 
 const titles: Readonly<Record<AlertType, string>> = {
-  'alert.budget_reached': 'Budget nearly used',
+  'alert.budget_reached': 'Budget threshold reached',
   'alert.budget_refused': 'Budget refuses calls',
   'alert.provider_failing': 'Provider fails',
   'alert.provider_key_refused': 'Provider refuses its key',
