@@ -93,12 +93,13 @@ describe('the alerts, with the metrics of a gateway', () => {
     it('report a database that is stopped under load, until it is back', async () => {
       const before = await watch(gateway)
       await expectFiring(before, [])
-      // The database ends between the vendor's answer and the row.
-      upstream.answer(() => {
-        server.killAll('SIGKILL')
-        return completion('Hi.')
-      })
-      expect(await chat(gateway)).to.equal(200)
+      const gate = Promise.withResolvers<void>()
+      upstream.answer({ ...completion('Hi.'), after: gate.promise })
+      const answered = chat(gateway)
+      await until('the vendor is asked', () => upstream.requests.length === 1)
+      server.killAll('SIGKILL')
+      gate.resolve()
+      expect(await answered).to.equal(200)
       await until(
         'the outage is noticed',
         async () => (await metric(gateway, 'gateway_store_up')) === 0,

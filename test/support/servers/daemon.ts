@@ -76,9 +76,10 @@ export async function startDaemon(options: Options): Promise<Daemon> {
   return {
     kill: (name) => void process.kill(pid, name),
     killAll: (name) => {
-      // Signals the parent first, so that the parent starts no further child.
-      process.kill(pid, name)
-      for (const child of childrenOf(pid)) sendSignal(child, name)
+      // Stops the parent first, so that it starts no further child and does not end before they are listed.
+      process.kill(pid, 'SIGSTOP')
+      const children = childrenOf(pid)
+      for (const each of [pid, ...children]) sendSignal(each, name)
     },
     stop: async ({ keepsFolder = false } = {}) => {
       child.ref()
