@@ -1858,7 +1858,8 @@ export interface paths {
         /**
          * Export requests
          * @description Every request of a time range with its attempts, as one file in order of time: CSV, JSON
-         *     Lines or JSON, chosen by `format` or `Accept`.
+         *     Lines or JSON, chosen by `format` or `Accept`. A range that reaches into archived months is
+         *     refused, since the file would lack their calls.
          */
         get: operations["exportRequests"];
         put?: never;
@@ -1925,7 +1926,8 @@ export interface paths {
          * List refused calls by key and cause
          * @description Counts calls that the gateway refused before it called a provider, for example because of a
          *     spent budget, a rate limit, an unknown model or a revoked key. Such calls have no request
-         *     record. The last 5,000 counts of an account are kept, for 30 days.
+         *     record. The last 5,000 counts of an account are kept, for 30 days or the time that the
+         *     operator has set.
          *
          *     Calls are counted by the hour; `from` and `to` select the whole hours that contain them.
          *     Calls with an unknown key belong to no account: their `key` is null, and operators see them
@@ -1951,7 +1953,8 @@ export interface paths {
          * Retrieve a request
          * @description Describes one call with its attempts and the calculation of its cost. The id is the
          *     `x-request-id` of the response, also of an error. Calls that were refused before a provider
-         *     was called have no record and return 404.
+         *     was called have no record and return 404. So do calls that the operator has archived; the
+         *     message then names their month.
          */
         get: operations["retrieveRequest"];
         put?: never;
@@ -4644,6 +4647,7 @@ export interface components {
             data: components["schemas"]["RequestErrorCause"][];
             /** @description Whether more causes exist than are listed. */
             has_more: boolean;
+            archived_before: components["schemas"]["ArchivedBefore"];
         };
         /** @enum {string} */
         RefusalsObject: "refusals";
@@ -4747,7 +4751,15 @@ export interface components {
              * @example 2026-11-19T08:30:00.000Z
              */
             searched_until: string | null;
+            archived_before: components["schemas"]["ArchivedBefore"];
         };
+        /**
+         * Format: date-time
+         * @description Calls of the range before this time were archived: they are not listed, and reports have
+         *     their sums. Null if no call of the range was.
+         * @example 2026-02-01T00:00:00.000Z
+         */
+        ArchivedBefore: string | null;
         /**
          * @description A request parameter that the model takes: of the images API for an image model, of the
          *     embeddings API for an embedding model, of chat completions for others. Members of `image_config` are written as `image_config.seed`.
@@ -20951,6 +20963,7 @@ export interface operations {
                      *       "has_more": false,
                      *       "next_cursor": null,
                      *       "searched_until": null,
+                     *       "archived_before": null,
                      *       "data": [
                      *         {
                      *           "id": "req_01a202c5d236fab9fecc777406b8e6c8",
@@ -21124,7 +21137,8 @@ export interface operations {
                      *           "last_request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                      *         }
                      *       ],
-                     *       "has_more": false
+                     *       "has_more": false,
+                     *       "archived_before": null
                      *     }
                      */
                     "application/json": components["schemas"]["RequestErrors"];

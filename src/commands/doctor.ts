@@ -36,6 +36,7 @@ import { createEncryption } from '../storage/encryption.ts'
 import { NoStore } from '../storage/migrations.ts'
 import { openPicturePlace } from '../storage/open-picture-place.ts'
 import { openStore } from '../storage/open-store.ts'
+import type { Store } from '../storage/store.ts'
 
 /**
  * doctor: reports what is configured, reachable and missing. With `--connect`: reports what would break
@@ -198,11 +199,12 @@ async function checkStore(config: Config, secrets: Secrets): Promise<StoreFindin
     const { keys, notices } = await readProviderKeys(store, encryption)
     const used = await modelsInUse(store.reader, Date.now())
     const described = await store.describe()
+    const archived = await lastArchived(store)
     await store.check()
     const trouble = await store.look().catch((error: Error) => error.message)
     await store.close()
     const more = [...told, ...(trouble ? [trouble] : [])]
-    const finding = [`${described}, ${active} active keys`, ...more].join('; ')
+    const finding = [`${described}, ${active} active keys${archived}`, ...more].join('; ')
     return { finding, healthy: trouble === undefined, stored: { keys, settings, notices }, used }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
@@ -210,6 +212,13 @@ async function checkStore(config: Config, secrets: Secrets): Promise<StoreFindin
     if (secrets.databaseUrl !== undefined) return { finding: reason, healthy: false }
     return { finding: `${dataDir} cannot be opened: ${reason}`, healthy: false }
   }
+}
+
+/** The last month whose calls were archived, as a part of a sentence. */
+async function lastArchived({ db }: Store): Promise<string> {
+  const months = db.selectFrom('usage_archives').select(({ fn }) => fn.max('month_at').as('at'))
+  const { at } = await months.executeTakeFirstOrThrow()
+  return at === null ? '' : `, calls archived up to ${new Date(at).toISOString().slice(0, 7)}`
 }
 
 /** Tests the first key of an endpoint. */

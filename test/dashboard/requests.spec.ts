@@ -124,6 +124,23 @@ describe('the requests page', () => {
     await page.getByText('an-old-model').first().waitFor()
   })
 
+  it('says which requests are archived, and the page of one names its month', async () => {
+    const { gateway } = dashboard
+    const month = { account_id: accountId, mode: 'live', month_at: Date.UTC(2025, 0) }
+    const sums = { calls: 1, cost_nano_usd: 0 }
+    await gateway.db
+      .insertInto('usage_archives')
+      .values({ ...month, ...sums })
+      .execute()
+    const page = await dashboard.open('/requests')
+    const hint = page.getByText('are archived. Usage still has their sums.')
+    await expectText(hint, /^Requests before .*2025.* are archived/)
+    await expectGoodLooks(page)
+    const one = await dashboard.open(`/requests/${idAt(Date.UTC(2025, 0, 5))}`)
+    await one.getByText('The calls of 2025-01 in this account were archived').waitFor()
+    await gateway.db.deleteFrom('usage_archives').execute()
+  })
+
   it('groups failed requests by cause, with a link to the requests of each', async () => {
     const page = await dashboard.open('/requests')
     await page.getByRole('link', { name: 'Errors by cause' }).click()

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import type { Page } from '../../core/page.ts'
 import type { Tables } from '../../storage/tables.ts'
+import { assertInStore, assertWholeHours } from './archived.ts'
 import { dayMs, hourMs, timeRange, type TimeRange } from './range.ts'
 import { groupsOf, rangeText, type ReportOptions, type ReportRequest } from './report.ts'
 import { pageIn, positionIn } from './requests.ts'
@@ -34,16 +35,18 @@ export function createUsageExports({ reader, clock }: ReportOptions) {
       const { calls, head } = begin(request)
       const group_by = [...request.groupBy]
       const range: ReportRequest = { ...request, orderBy: 'time' }
-      const pages = pagesOfSlices(reader, calls, range)
+      const check = () => assertWholeHours(reader.db, calls)
+      const pages = checked(check, pagesOfSlices(reader, calls, range))
       const file = { head: { object: 'usage_export' as const, ...head, group_by } }
       return { ...file, pages: counted(reader, calls, pages) }
     },
     /** All requests of a range. Throws a GatewayError, as its pages do. */
     requests: (request: RequestsRequest) => {
       const { calls, head } = begin(request)
-      const pages = pagesOf((cursor) =>
-        requestsOf(reader.db, calls, { order: request.order, cursor }),
-      )
+      const check = () => assertInStore(reader.db, calls)
+      const read = (cursor?: string) =>
+        requestsOf(reader.db, calls, { order: request.order, cursor })
+      const pages = checked(check, pagesOf(read))
       const file = { head: { object: 'request_export' as const, ...head } }
       return { ...file, pages: counted(reader, calls, pages) }
     },
@@ -62,6 +65,14 @@ async function* counted<Row>(
   } finally {
     end()
   }
+}
+
+async function* checked<Row>(
+  check: () => Promise<void>,
+  pages: AsyncIterable<Row[]>,
+): AsyncGenerator<Row[]> {
+  await check()
+  yield* pages
 }
 
 async function* pagesOf<Row>(

@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import { meaningOf, remedyFor } from '../../core/words/remedies.ts'
 import { sqlDialectOf, type SqlDialect } from '../../storage/sql-dialect.ts'
+import { archivedBefore } from './archived.ts'
 import { timeRange } from './range.ts'
 import { rangeText, type ReportOptions } from './report.ts'
 import { madeBy } from './sums.ts'
@@ -52,7 +53,8 @@ export function createRequestErrors({ reader, clock }: ReportOptions) {
       const range = timeRange(request, clock())
       const end = reader.begin(accountId)
       const query = causesOf(sqlDialectOf(db), request, range)
-      const { rows } = await query.execute(db).finally(end)
+      const reading = Promise.all([query.execute(db), archivedBefore(db, { accountId, ...range })])
+      const [{ rows }, archived] = await reading.finally(end)
       return {
         object: 'request_errors',
         account_id: accountId,
@@ -60,6 +62,7 @@ export function createRequestErrors({ reader, clock }: ReportOptions) {
         ...rangeText(range),
         data: rows.slice(0, causesMax).map(toCause),
         has_more: rows.length > causesMax,
+        archived_before: archived,
       }
     },
   }

@@ -7,6 +7,7 @@ import type { Reader } from '../../storage/reader.ts'
 import { timeDiffersFromId, placeOfRequest } from '../../storage/request-place.ts'
 import { sqlDialectOf } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
+import { archivedBefore, archivedMonth } from './archived.ts'
 import { moment } from './range.ts'
 import { lastAttempt } from './request-errors.ts'
 import { toRecord, type NamedRow } from './request-record.ts'
@@ -53,15 +54,22 @@ export function createRequests({ reader }: { reader: Reader }) {
       const span = spanOf(filter, page)
       const end = reader.begin(filter.accountId)
       const request = { span, filters: filtersOf(db, filter), limit: page.limit }
-      const found = await pageIn(db, request).finally(end)
+      const reading = Promise.all([pageIn(db, request), archivedBefore(db, span)])
+      const [found, archived] = await reading.finally(end)
       const { next_cursor: next } = found
       const until = next === null ? null : new Date(positionIn(next).at).toISOString()
-      return { ...found, searched_until: until }
+      return { ...found, searched_until: until, archived_before: archived }
     },
     /** One call of an account; throws `not_found` for any other id. */
     find: async (accountId: string, id: string) => {
       const row = await findRow(db, accountId, id)
       if (row !== undefined) return toRecord(row)
+      const place = placeOfRequest(id)
+      const month = place && (await archivedMonth(db, accountId, place.from))
+      if (month !== undefined) {
+        const archived = `The calls of ${month} in this account were archived, with '${id.slice(0, 100)}' if it was one of them. The operator has them in the file usage-${month}.jsonl.gz; reports still have their sums.`
+        throw new GatewayError('not_found', archived, { param: 'id' })
+      }
       const text = `There is no call '${id.slice(0, 100)}' in this account. Calls that were refused before a provider was asked are not recorded.`
       throw new GatewayError('not_found', text, { param: 'id' })
     },

@@ -88,12 +88,14 @@ async function sumsIn(db: Store['db'], { from, to }: Month) {
   const sums = (name: string, calls: string) =>
     sql.raw(`'${name}' as name, coalesce(${calls}, 0) as calls,
       cast(coalesce(sum(cost_nano_usd), 0) as text) as cost`)
+  // With `cross join` SQLite reads the range of each account, and not the whole tables.
   const found = await sql<{ name: string; calls: unknown; cost: string }>`
-    select ${sums('rows', 'count(*)')}
-    from accounts join usage on account_id = accounts.id and at >= ${from} and at < ${to}
+    select ${sums('rows', 'count(*)')} from accounts cross join usage
+    where account_id = accounts.id and at >= ${from} and at < ${to}
     union all select ${sums('removed', 'sum(calls)')} from usage_archives where month_at = ${from}
-    union all select ${sums('hours', 'sum(calls)')} from accounts join usage_hours
-      on account_id = accounts.id and hour_at >= ${from} and hour_at < ${to}`.execute(db)
+    union all select ${sums('hours', 'sum(calls)')} from accounts cross join usage_hours as hours
+    where account_id = accounts.id and hours.mode in ('live', 'test')
+      and hour_at >= ${from} and hour_at < ${to}`.execute(db)
   const sumOf = (name: string): Sum => {
     const { calls, cost } = found.rows.find((row) => row.name === name)!
     return { calls: Number(calls), cost: BigInt(cost) }
@@ -189,11 +191,11 @@ async function equalRows(db: Store['db'], rows: readonly UsageTable[]): Promise<
   return equal
 }
 
-/** SQL condition for the times and ids of an account's rows. */
+/** SQL condition for the rows of an account from the first to the last of these. */
 function among(account: string, rows: readonly UsageTable[]) {
-  const [times, ids] = [rows.map(({ at }) => at), rows.map(({ id }) => id)]
-  return sql<boolean>`account_id = ${account} and at >= ${Math.min(...times)}
-    and at <= ${Math.max(...times)} and at in (${sql.join(times)}) and id in (${sql.join(ids)})`
+  const times = rows.map(({ at }) => at)
+  return sql<boolean>`account_id = ${account}
+    and at >= ${Math.min(...times)} and at <= ${Math.max(...times)}`
 }
 
 /** Whether the store's row has the values of a file's row; an older file lacks the columns of later versions. */
@@ -222,7 +224,9 @@ async function remove(path: string, month: Month, { db }: Store): Promise<number
 /** Removes rows of one account and mode, whose hourly sums stay. */
 async function removeRows(db: Store['db'], rows: readonly UsageTable[], { month, from }: Month) {
   const { account_id: account, mode } = rows[0]!
-  const these = among(account, rows)
+  // Not by the index: SQLite would look for each id at each time.
+  const ids = sql.join(rows.map(({ id }) => id))
+  const these = sql<boolean>`${among(account, rows)} and id || '' in (${ids})`
   // The trigger `usage_taken_back` subtracts provisional rows from the sums; it knows them by their list of attempts.
   const provisional = db.updateTable('usage').set({ attempts: '' }).where(these)
   await provisional.where('outcome', '=', 'unknown').execute()

@@ -47,6 +47,7 @@ function Rows() {
   const [last, setLast] = useState<Page>()
   const first = newest.data
   const { next_cursor: next, searched_until: until = null } = last ?? first ?? {}
+  const archived = first?.archived_before ?? null
   useEffect(() => {
     if (first === undefined || last === undefined) return
     const olderIds = new Set(older.map(({ id }) => id))
@@ -90,6 +91,11 @@ function Rows() {
         </p>
       )}
       <More more={next && !isFull ? loading : undefined}>Show older requests</More>
+      {archived !== null && (
+        <p class="hint">
+          Requests before <Time at={archived} isWhole /> are archived. Usage still has their sums.
+        </p>
+      )}
       {isFull && (
         <p class="hint">The page is full. Set the filter “Until” to see older requests.</p>
       )}

@@ -958,7 +958,8 @@ export const exportUsage: Operation<ExportUsageData, ExportUsageResponses> = ope
  * Export requests
  *
  * Every request of a time range with its attempts, as one file in order of time: CSV, JSON
- * Lines or JSON, chosen by `format` or `Accept`.
+ * Lines or JSON, chosen by `format` or `Accept`. A range that reaches into archived months is
+ * refused, since the file would lack their calls.
  */
 export const exportRequests: Operation<ExportRequestsData, ExportRequestsResponses> = operation('GET', '/api/requests/export')
 
@@ -986,7 +987,8 @@ export const listRequestErrors: Operation<ListRequestErrorsData, ListRequestErro
  *
  * Counts calls that the gateway refused before it called a provider, for example because of a
  * spent budget, a rate limit, an unknown model or a revoked key. Such calls have no request
- * record. The last 5,000 counts of an account are kept, for 30 days.
+ * record. The last 5,000 counts of an account are kept, for 30 days or the time that the
+ * operator has set.
  *
  * Calls are counted by the hour; `from` and `to` select the whole hours that contain them.
  * Calls with an unknown key belong to no account: their `key` is null, and operators see them
@@ -999,7 +1001,8 @@ export const listRefusals: Operation<ListRefusalsData, ListRefusalsResponses> = 
  *
  * Describes one call with its attempts and the calculation of its cost. The id is the
  * `x-request-id` of the response, also of an error. Calls that were refused before a provider
- * was called have no record and return 404.
+ * was called have no record and return 404. So do calls that the operator has archived; the
+ * message then names their month.
  */
 export const retrieveRequest: Operation<RetrieveRequestData, RetrieveRequestResponses> = operation('GET', '/api/requests/{id}')
 

@@ -3527,6 +3527,7 @@ export type RequestErrors = {
      * Whether more causes exist than are listed.
      */
     has_more: boolean;
+    archived_before: ArchivedBefore;
 };
 
 export type RefusalsObject = 'refusals';
@@ -3709,7 +3710,15 @@ export type RequestRecordList = {
      *
      */
     searched_until: string | null;
+    archived_before: ArchivedBefore;
 };
+
+/**
+ * Calls of the range before this time were archived: they are not listed, and reports have
+ * their sums. Null if no call of the range was.
+ *
+ */
+export type ArchivedBefore = string | null;
 
 /**
  * A request parameter that the model takes: of the images API for an image model, of the
