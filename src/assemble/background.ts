@@ -37,7 +37,7 @@ export function assembleBackground(environment: Needed, executed: Executed) {
   })
   const leases = leasesOf(environment, { ...executed, imageJobs, backgroundCalls })
   const onSwept = (error?: unknown) => events.worked('sum_folding', error)
-  const sumFolding = createSumFolding({ store, onSwept })
+  const sumFolding = createSumFolding({ store, clock, onSwept })
   return {
     imageJobs,
     backgroundCalls,

@@ -183,7 +183,7 @@ export const bounds = {
   /** Time limit of a report, which may read the whole ledger while a person waits. */
   reportTimeoutMs: 30_000,
   /** Reports of one account: several, since a page sends several requests; few, so that others get a turn. */
-  reportsPerAccountMax: 8,
+  reportsPerAccountMax: 16,
   /** The size of the journal, for some thousand rows: more than the calls in progress. Allocated in advance. */
   ledgerJournalBytesMax: 4 * 1024 * 1024,
   /** A transaction of this size takes about ten milliseconds. */

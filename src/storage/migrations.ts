@@ -13,6 +13,7 @@ import { pictureTables } from './migrations/picture-files.ts'
 import { archiveTables } from './migrations/usage-archives.ts'
 import { appendingDeltas } from './migrations/usage-deltas.ts'
 import { addingHours } from './migrations/usage-hours.ts'
+import { createSums } from './migrations/usage-sums.ts'
 import { webhookTables } from './migrations/webhook-tables.ts'
 import { timeDiffersFromId } from './request-place.ts'
 import type { SqlDialect } from './sql-dialect.ts'
@@ -70,6 +71,7 @@ export const migrations: Record<string, Change> = {
     const column = columnSql(dialect, 'kind', kindOfWebhook.kind)
     await sql.raw(`alter table webhooks add column ${column}`).execute(db)
   },
+  '0041_usage_sums_from_0035': createSums,
 }
 
 function creatingAll(tables: Readonly<Record<string, Table>>): Change {

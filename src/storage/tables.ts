@@ -12,6 +12,7 @@ import { jobTables, responseOwner } from './migrations/job-tables.ts'
 import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
 import { archiveTables } from './migrations/usage-archives.ts'
 import { alertTables, kindOfWebhook } from './migrations/alerts.ts'
+import { sumTables } from './migrations/usage-sums.ts'
 import { webhookTables } from './migrations/webhook-tables.ts'
 
 /**
@@ -30,6 +31,7 @@ export const tables = {
     columns: { ...accountTables.api_keys.columns, ...cassetteOfKey, ...playedStates },
   },
   ...callTables,
+  ...sumTables,
   stored_responses: {
     ...callTables.stored_responses,
     columns: { ...callTables.stored_responses.columns, ...responseOwner },

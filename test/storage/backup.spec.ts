@@ -172,6 +172,11 @@ describe('a backup', () => {
         change('UPDATE usage SET cost_nano_usd = 1'),
         'its hourly sums do not match',
       ],
+      'has other sums of days': [
+        change(`INSERT INTO usage_sums SELECT account_id, mode, 'day_all', hour_at, key_id, model, provider,
+          face, modality, outcome, 1${', 0'.repeat(15)} FROM usage_hours LIMIT 1`),
+        'its sums of days and months do not match',
+      ],
       'refers to a missing row': [
         change(`PRAGMA foreign_keys = 0; INSERT INTO members VALUES ('x', 'y', 'owner', 1)`),
         'refer to rows that are missing',

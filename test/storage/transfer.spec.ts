@@ -73,7 +73,13 @@ describe('an export', () => {
     const names = found
       .map(({ name }) => String(name))
       .filter((name) => !name.startsWith('kysely_'))
-    const derived = ['process_leases', 'usage_hours', 'waiting_pictures', 'write_checks']
+    const derived = [
+      'process_leases',
+      'usage_hours',
+      'usage_sums',
+      'waiting_pictures',
+      'write_checks',
+    ]
     expect([...exportedTables.keys(), ...derived].toSorted()).to.deep.equal(names.toSorted())
   })
 

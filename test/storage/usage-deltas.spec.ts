@@ -50,7 +50,7 @@ forEachStore('the deltas of the sums', (kind) => {
   })
 
   it('and the sums together equal the rows at any moment, of two processes that fold', async () => {
-    const foldings = [0, 1].map(() => createSumFolding({ store, onSwept }))
+    const foldings = [0, 1].map(() => createSumFolding({ store, clock: () => 0, onSwept }))
     const writes: number[] = []
     const write = async (writer: number) => {
       for (let group = 0; group < 25; group++) {
@@ -86,7 +86,7 @@ forEachStore('the deltas of the sums', (kind) => {
 
   it('are folded by another process after the one that held the lock', async () => {
     await insert([held('req_1', 1)])
-    const folding = createSumFolding({ store, onSwept })
+    const folding = createSumFolding({ store, clock: () => 0, onSwept })
     await store.db.connection().execute(async (other) => {
       await sql`select pg_advisory_lock(${sql.lit(0x4d414703)})`.execute(other)
       await folding.look()

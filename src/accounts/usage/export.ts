@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import type { Page } from '../../core/page.ts'
+import { summedTo } from '../../storage/fold-deltas.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { assertInStore, assertWholeHours } from './archived.ts'
 import { dayMs, hourMs, timeRange, type TimeRange } from './range.ts'
@@ -96,11 +97,13 @@ async function* pagesOfSlices(
   request: ReportRequest,
 ): AsyncGenerator<Schemas['UsageGroup'][]> {
   let isEmpty = true
+  // Later hours are read from `usage_hours`, whether or not they are summed up meanwhile.
+  const summed = { ...calls, summedTo: await summedTo(db) }
   for (const slice of slicesOf(await usedPart(db, calls), request)) {
     const pages = pagesOf((cursor) =>
       groupsOf(db, {
         request: { ...request, cursor },
-        calls: { ...calls, ...slice },
+        calls: { ...summed, ...slice },
         limit: pageRows,
       }),
     )

@@ -2,6 +2,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import { pageOf, placeIn, type Page, type PageRequest } from '../../core/page.ts'
 import { moneySumOf } from '../../core/money/price.ts'
+import { summedTo } from '../../storage/fold-deltas.ts'
 import type { Reader } from '../../storage/reader.ts'
 import { sqlDialectOf } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
@@ -15,6 +16,7 @@ import {
   type Calls,
   type Dimension,
   type SumColumns,
+  type SummedCalls,
   type UsageFilter,
 } from './sums.ts'
 
@@ -59,18 +61,19 @@ export function rangeText({ from, to }: { from: number; to: number }) {
 }
 
 /** Reads the total and the groups in one transaction, so that they agree. */
-function read(db: Kysely<Tables>, request: GroupsRequest) {
+function read(db: Kysely<Tables>, request: GroupsRequest<Calls>) {
   return db.transaction().execute(async (transaction) => {
     await assertWholeHours(transaction, request.calls)
+    const calls = { ...request.calls, summedTo: await summedTo(transaction) }
     const { rows } = await sql<SumColumns>`
-      select ${readColumns([])} from (${sumsOf(sqlDialectOf(db), request.calls, [])}) as sums`.execute(
+      select ${readColumns([])} from (${sumsOf(sqlDialectOf(db), calls, [])}) as sums`.execute(
       transaction,
     )
-    return [sumsText(rows[0]!), await groupsOf(transaction, request)] as const
+    return [sumsText(rows[0]!), await groupsOf(transaction, { ...request, calls })] as const
   })
 }
 
-type GroupsRequest = { request: ReportRequest; calls: Calls; limit: number }
+type GroupsRequest<Read = SummedCalls> = { request: ReportRequest; calls: Read; limit: number }
 type GroupColumns = SumColumns & { readonly [Name in `by_${Dimension}`]?: string | number }
 
 /** One page of the groups of a report. */
@@ -143,7 +146,7 @@ function weight(name: Dimension): number {
 const unitMs: Partial<Record<Dimension, number>> = { hour: hourMs, day: dayMs, month: 31 * dayMs }
 
 /** The calls of the remaining groups: times that earlier pages listed are not read again. */
-function leftOf(calls: Calls, request: ReportRequest, first: string | number): Calls {
+function leftOf(calls: SummedCalls, request: ReportRequest, first: string | number): SummedCalls {
   const { column } = placesOf(request)[0]!
   const unit = unitMs[column.slice('by_'.length) as Dimension]
   if (unit === undefined || typeof first !== 'number') return calls

@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import type { SqlDialect } from '../../storage/sql-dialect.ts'
 import { usageCountNames } from '../../core/money/price.ts'
+import { startOf, type Grain } from '../../storage/migrations/usage-sums.ts'
 import { hourMs, dayMs, type TimeRange } from './range.ts'
 
 export type Dimension = components['schemas']['UsageDimension']
@@ -15,9 +16,11 @@ export type Calls = TimeRange & {
   filter: UsageFilter
 }
 
-const expressions: Readonly<Record<Exclude<Dimension, 'month'>, RawBuilder<unknown>>> = {
+/** Calls, and the end of the hours that the sums of days and months include. */
+export type SummedCalls = Calls & { summedTo: number }
+
+const expressions: Readonly<Record<Exclude<Dimension, 'day' | 'month'>, RawBuilder<unknown>>> = {
   hour: sql`hour_at`,
-  day: sql`hour_at - hour_at % ${sql.lit(dayMs)}`,
   model: sql.ref('model'),
   provider: sql.ref('provider'),
   key: sql.ref('key_id'),
@@ -26,13 +29,6 @@ const expressions: Readonly<Record<Exclude<Dimension, 'month'>, RawBuilder<unkno
   face: sql.ref('face'),
   modality: sql.ref('modality'),
   outcome: sql.ref('outcome'),
-}
-
-/** The start of an hour's month. */
-const months: Readonly<Record<SqlDialect, RawBuilder<unknown>>> = {
-  sqlite: sql`1000 * cast(strftime('%s', hour_at / 1000, 'unixepoch', 'start of month') as integer)`,
-  postgres: sql`1000 * cast(
-    extract(epoch from date_trunc('month', to_timestamp(hour_at / 1000), 'UTC')) as bigint)`,
 }
 
 export const timeDimensions: ReadonlySet<Dimension> = new Set(['hour', 'day', 'month'])
@@ -63,37 +59,90 @@ export function readColumns(groupBy: readonly Dimension[]): RawBuilder<unknown> 
 /** The query for the sums of each group of calls. */
 export function sumsOf(
   dialect: SqlDialect,
-  calls: Calls,
+  calls: SummedCalls,
   groupBy: readonly Dimension[],
 ): RawBuilder<unknown> {
-  const expressionOf = (name: Dimension) => (name === 'month' ? months[dialect] : expressions[name])
+  const expressionOf = (name: Dimension) =>
+    name === 'day' || name === 'month'
+      ? sql.raw(startOf(name, dialect, 'hour_at'))
+      : expressions[name]
   const groups = groupBy.map((name) => sql`${expressionOf(name)} as ${sql.ref(`by_${name}`)}`)
   const sums = counted.map((name) => sql`coalesce(sum(${sql.ref(name)}), 0) as ${sql.ref(name)}`)
   const failed = sql`coalesce(sum(case when outcome = 'failed' then calls else 0 end), 0)`
   const by = groupBy.map((name) => sql.ref(`by_${name}`))
   return sql`
     select ${sql.join([...groups, ...sums, sql`${failed} as failed_calls`])}
-    from (${sql.join(parts(calls), sql` union all `)}) as parts
+    from (${sql.join(partsOf(dialect, calls, groupBy), sql` union all `)}) as parts
     ${by.length === 0 ? sql`` : sql`group by ${sql.join(by)}`}`
 }
 
-/** Reads whole hours from `usage_hours`, and the edges of the range row by row. */
-function parts({ from, to, ...calls }: Calls): RawBuilder<unknown>[] {
-  const begin = Math.ceil(from / hourMs) * hourMs
-  const end = Math.floor(to / hourMs) * hourMs
-  if (begin > end) return [rowsIn({ ...calls, from, to })]
+/**
+ * Reads months and days that are summed up, whole hours from `usage_hours`, and the edges of the range row by row. With
+ * PostgreSQL the deltas of late rows are not in days and months yet.
+ */
+function partsOf(
+  dialect: SqlDialect,
+  { summedTo, from, to, ...calls }: SummedCalls,
+  groupBy: readonly Dimension[],
+): RawBuilder<unknown>[] {
+  const hours = wholeIn({ from, to }, 'hour')
+  const summed = { from, to: groupBy.includes('hour') ? from : Math.min(to, summedTo) }
+  const days = wholeIn(summed, 'day')
+  const months = groupBy.includes('day') ? [] : days.flatMap((one) => wholeIn(one, 'month'))
+  const grain = grainOf(groupBy, calls.filter)
+  const sumsIn = (unit: 'day' | 'month') => (range: TimeRange) =>
+    sql`${hoursIn('usage_sums', 'starts_at')(range)} and grain = ${`${unit}_${grain}`}`
+  const hoursIn =
+    (table: string, time = 'hour_at') =>
+    (range: TimeRange) =>
+      sql`
+      select ${sql.ref(time)} as hour_at, key_id, model, provider, face, modality, outcome, ${columns(counted)}
+      from ${sql.table(table)}
+      where ${conditions(calls)} and ${sql.ref(time)} >= ${range.from} and ${sql.ref(time)} < ${range.to}`
+  const edges = outside({ from, to }, hours)
   return [
-    hoursIn({ ...calls, from: begin, to: end }),
-    ...(from < begin ? [rowsIn({ ...calls, from, to: begin })] : []),
-    ...(end < to ? [rowsIn({ ...calls, from: end, to })] : []),
+    ...months.map(sumsIn('month')),
+    ...days.flatMap((one) => outside(one, months)).map(sumsIn('day')),
+    ...(dialect === 'postgres' ? days : []).map(hoursIn('usage_deltas')),
+    ...hours.flatMap((one) => outside(one, days)).map(hoursIn('usage_hours')),
+    // A query without parts would be invalid.
+    ...(from < to ? edges : [{ from, to }]).map((range) => rowsIn({ ...calls, ...range })),
   ]
 }
 
-function hoursIn({ from, to, ...calls }: Calls): RawBuilder<unknown> {
-  return sql`
-    select hour_at, key_id, model, provider, face, modality, outcome, ${columns(counted)}
-    from usage_hours
-    where ${conditions(calls)} and hour_at >= ${from} and hour_at < ${to}`
+const longestMs = { hour: hourMs, day: dayMs, month: 31 * dayMs }
+
+/** The part of a range that consists of whole units; none if it is empty. */
+function wholeIn({ from, to }: TimeRange, unit: keyof typeof longestMs): TimeRange[] {
+  const longest = longestMs[unit]
+  const startOfUnit = (at: number): number => {
+    const date = new Date(at)
+    return unit === 'month'
+      ? Date.UTC(date.getUTCFullYear(), date.getUTCMonth())
+      : Math.floor(at / longest) * longest
+  }
+  const start = startOfUnit(from)
+  const first = start === from ? from : startOfUnit(start + longest)
+  const end = startOfUnit(to)
+  return first < end ? [{ from: first, to: end }] : []
+}
+
+/** The parts of a range outside an inner one. */
+function outside({ from, to }: TimeRange, [inner]: readonly TimeRange[]): TimeRange[] {
+  if (inner === undefined) return [{ from, to }]
+  const parts = [
+    { from, to: inner.from },
+    { from: inner.to, to },
+  ]
+  return parts.filter((one) => one.from < one.to)
+}
+
+/** The grain with the fewest rows that has these dimensions. */
+function grainOf(groupBy: readonly Dimension[], filter: UsageFilter): Grain {
+  const filtered = Object.entries(filter).filter(([, value]) => value !== undefined)
+  const used = new Set<string>([...groupBy, ...filtered.map(([name]) => name)])
+  if (!used.has('model') && !used.has('provider')) return 'key'
+  return used.has('key') || used.has('member') ? 'all' : 'model'
 }
 
 function rowsIn({ from, to, ...calls }: Calls): RawBuilder<unknown> {

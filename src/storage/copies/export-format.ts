@@ -32,6 +32,7 @@ export type ExportPlan = { key: readonly string[]; rowsPerPage: number }
 /** Tables that are not exported: triggers fill them, they need no copy, or a row is longer than a line may be. */
 const derived: ReadonlySet<string> = new Set([
   'usage_hours',
+  'usage_sums',
   'waiting_pictures',
   'write_checks',
   'process_leases',

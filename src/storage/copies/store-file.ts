@@ -13,6 +13,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { systemReason } from '../../core/words/system-reason.ts'
 import { makeFile } from '../folder.ts'
 import { applicationId, assertUsable } from '../migrations.ts'
+import { grainRows, isLate } from '../migrations/usage-sums.ts'
 import { isRunning } from '../process-name.ts'
 import { StoreError, toStoreError } from '../store-error.ts'
 
@@ -55,6 +56,8 @@ export function checkStoreFile(path: string, what: string): Contents {
     assertUsable(migrations, what)
     if (tables.has('usage_hours') && !sumsAgree(database, tables.has('usage_archives')))
       throw refuse('it is damaged (its hourly sums do not match its rows)')
+    if (tables.has('usage_sums') && !daysAgree(database))
+      throw refuse('it is damaged (its sums of days and months do not match its hours)')
     return { bytes: found.size, schema: [...migrations].toSorted().at(-1)!, ...counts(database) }
   } catch (thrown) {
     const error = toStoreError(thrown)
@@ -92,6 +95,17 @@ function sumsAgree(database: DatabaseSync, hasArchives: boolean): boolean {
   )
   const differing = `SELECT 1 FROM (${hours} EXCEPT ${ledger}) UNION ALL SELECT 1 FROM (${ledger} EXCEPT ${hours})`
   return database.prepare(`${differing} LIMIT 1`).get() === undefined
+}
+
+/** Whether the sums of each account are the same in days and months, in each grain, as in the hours that they include. */
+function daysAgree(database: DatabaseSync): boolean {
+  const sums = 'sum(calls) calls, sum(cost_nano_usd) cost, sum(input_tokens) tokens'
+  const query = `WITH hours AS (SELECT account_id, mode, ${sums} FROM usage_hours WHERE ${isLate('hour_at')} GROUP BY 1, 2)
+    SELECT 1 FROM (SELECT account_id, mode, grain, ${sums} FROM usage_sums GROUP BY 1, 2, 3) AS days
+    FULL JOIN (SELECT * FROM hours CROSS JOIN (${grainRows}) AS grains) AS hours USING (account_id, mode, grain)
+    WHERE (days.calls, days.cost, days.tokens) IS NOT (hours.calls, hours.cost, hours.tokens)
+      AND coalesce(days.calls, hours.calls) <> 0 LIMIT 1`
+  return database.prepare(query).get() === undefined
 }
 
 function one(database: DatabaseSync, sql: string) {

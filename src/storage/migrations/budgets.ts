@@ -19,7 +19,7 @@ const windowsOf = (row: 'new' | 'old') => `
     and ends_at > ${row}.at and starts_at <= ${row}.at`
 
 /** A row that a sweep wrote for a call of a dead process (accounts/reservation-sweep.ts). */
-const isProvisional = `old.outcome = 'unknown' and old.attempts = '[]'`
+export const isProvisional = `old.outcome = 'unknown' and old.attempts = '[]'`
 const amount = 'coalesce(old.cost_nano_usd, 0)'
 
 const places = dimensionsOf('old.')
