@@ -910,6 +910,30 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "exportAuditEvents",
+    "method": "get",
+    "path": "/api/audit/export",
+    "queryNames": [
+      "account_id",
+      "from",
+      "to",
+      "action",
+      "target",
+      "by",
+      "order",
+      "format"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "retrieveCache",
     "method": "get",
     "path": "/api/cache",

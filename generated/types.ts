@@ -926,9 +926,31 @@ export interface paths {
         /**
          * List audit events
          * @description Administrative actions on the account, with the actor, the network address and the changed
-         *     values. Audit events are never deleted.
+         *     values. Failed sign-ins with the same person and address in one hour are one event with their
+         *     number. Audit events are kept as long as the setting `audit_event_days` says.
          */
         get: operations["listAuditEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export audit events
+         * @description The audit events of a time range as one file in order of time: CSV, JSON Lines or JSON, chosen
+         *     by `format` or `Accept`.
+         */
+        get: operations["exportAuditEvents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2972,10 +2994,11 @@ export interface components {
             budget?: components["schemas"]["NewNullableBudget"];
         };
         /**
-         * @description The action, as `<object>.<verb>`.
+         * @description The action, as `<object>.<verb>`. `session.refuse`: failed sign-ins, whose number and last time
+         *     are `times` and `last_at` in `after`.
          * @enum {string}
          */
-        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "settings.update" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "person.link_identity" | "member.create" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate" | "cassette.import" | "cassette.delete";
+        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "settings.update" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.refuse" | "session.delete" | "person.sign_up" | "person.link_identity" | "member.create" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate" | "cassette.import" | "cassette.delete";
         /** @description The values that the action changed, without secrets; null if it changed none. */
         AuditValues: {
             [key: string]: unknown;
@@ -2994,16 +3017,26 @@ export interface components {
             action: components["schemas"]["AuditAction"];
             /**
              * @description Id of the API key or person who acted; `command_line` for commands of the gateway,
-             *     `signal` for a signal to the process, `gateway` for a change that it made itself.
+             *     `signal` for a signal to the process, `gateway` for a change that it made itself, `unknown`
+             *     for failed sign-ins.
              */
             by: string;
             /** @description Current name of the key or person; null for others. */
             by_name: string | null;
-            /** @description The network address of the request; null for commands and signals. */
+            /**
+             * @description The network address of the request; null for commands and signals, and for failed sign-ins
+             *     above 50 of an account, each with another person or address, in an hour, which are one event.
+             */
             address: string | null;
-            /** @description Id of the changed object; `settings` for the gateway's settings. */
+            /**
+             * @description Id of the changed object; `settings` for the gateway's settings, `unknown` for failed sign-ins
+             *     without a known e-mail.
+             */
             target: string;
-            /** @description Current name of the key, person or account; null if it has no name. */
+            /**
+             * @description Current name of the key, person or account; the provider and the last characters of a
+             *     provider's keys; null without a name.
+             */
             target_name: string | null;
             /** @description The values before the action; null if there are none. */
             before: components["schemas"]["AuditValues"];
@@ -4308,6 +4341,22 @@ export interface components {
             group_by: components["schemas"]["UsageDimension"][];
             /** @description The groups, one for each combination of the dimensions that has calls. */
             data: components["schemas"]["UsageGroup"][];
+            /**
+             * Format: int64
+             * @description Number of items in `data`. It is the last member, so a file that has it is complete.
+             */
+            rows: number;
+        };
+        /** @enum {string} */
+        AuditExportObject: "audit_export";
+        /** @description The audit events of a time range. */
+        AuditExport: {
+            object: components["schemas"]["AuditExportObject"];
+            account_id: components["schemas"]["AccountId"];
+            from: components["schemas"]["Time"];
+            to: components["schemas"]["Time"];
+            /** @description The events of the range. */
+            data: components["schemas"]["AuditEvent"][];
             /**
              * Format: int64
              * @description Number of items in `data`. It is the last member, so a file that has it is complete.
@@ -12584,6 +12633,21 @@ export interface components {
          */
         ImageJobPath: string;
         /**
+         * @description Return only this kind of action.
+         * @example key.create
+         */
+        AuditActionQuery: components["schemas"]["AuditAction"];
+        /**
+         * @description Return only actions on the object with this id.
+         * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+         */
+        AuditTargetQuery: components["schemas"]["AnyId"];
+        /**
+         * @description Return only actions of the person or API key with this id.
+         * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+         */
+        AuditByQuery: components["schemas"]["AnyId"];
+        /**
          * @description Only attempts of this kind.
          * @example connect
          */
@@ -16444,17 +16508,17 @@ export interface operations {
                  * @description Return only this kind of action.
                  * @example key.create
                  */
-                action?: components["schemas"]["AuditAction"];
+                action?: components["parameters"]["AuditActionQuery"];
                 /**
                  * @description Return only actions on the object with this id.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
-                target?: components["schemas"]["AnyId"];
+                target?: components["parameters"]["AuditTargetQuery"];
                 /**
                  * @description Return only actions of the person or API key with this id.
                  * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
                  */
-                by?: components["schemas"]["AnyId"];
+                by?: components["parameters"]["AuditByQuery"];
             };
             header?: never;
             path?: never;
@@ -16496,6 +16560,123 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AuditEventList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["AccountNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportAuditEvents: {
+        parameters: {
+            query: {
+                /**
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description Start of the range (inclusive), before its end. The default is the first event of the
+                 *     account.
+                 * @example 2026-11-01
+                 */
+                from?: components["schemas"]["RangeTime"];
+                /**
+                 * @description End of the range (exclusive). The default is the end of the current hour.
+                 * @example 2026-12-01
+                 */
+                to?: components["parameters"]["UsageTo"];
+                /**
+                 * @description Return only this kind of action.
+                 * @example key.create
+                 */
+                action?: components["parameters"]["AuditActionQuery"];
+                /**
+                 * @description Return only actions on the object with this id.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                target?: components["parameters"]["AuditTargetQuery"];
+                /**
+                 * @description Return only actions of the person or API key with this id.
+                 * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+                 */
+                by?: components["parameters"]["AuditByQuery"];
+                /**
+                 * @description `desc` returns the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+                /**
+                 * @description The file format. The default is the first supported type in `Accept`, then JSON. In CSV, a
+                 *     text that a spreadsheet would read as a formula is prefixed with an apostrophe. JSON Lines
+                 *     begin with the range and end with the number of rows.
+                 * @example jsonl
+                 */
+                format?: components["parameters"]["ExportFormatQuery"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /**
+             * @description The events, streamed. A JSON or JSON Lines file without the final number of rows is
+             *     incomplete.
+             */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "content-disposition": components["headers"]["FileName"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "audit_export",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "from": "2026-11-01T00:00:00.000Z",
+                     *       "to": "2026-12-01T00:00:00.000Z",
+                     *       "data": [
+                     *         {
+                     *           "id": "adt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9",
+                     *           "object": "audit_event",
+                     *           "at": "2026-11-22T12:00:00.000Z",
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "action": "key.create",
+                     *           "by": "key_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c",
+                     *           "by_name": "deployment",
+                     *           "address": "203.0.113.7",
+                     *           "target": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "target_name": "build server",
+                     *           "before": null,
+                     *           "after": {
+                     *             "name": "build server",
+                     *             "mode": "live"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "rows": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditExport"];
+                    /**
+                     * @example id,at,action,by,by_name,address,target,target_name,before,after
+                     *     adt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9,2026-11-22T12:00:00.000Z,key.create,key_9d3e,deployment,203.0.113.7,key_0c9d,build server,,"{""mode"":""live""}"
+                     */
+                    "text/csv": string;
+                    /**
+                     * @example {"object":"audit_export","account_id":"acc_6f1d","from":"2026-11-01T00:00:00.000Z","to":"2026-12-01T00:00:00.000Z"}
+                     *     {"object":"export_end","rows":0}
+                     */
+                    "application/x-ndjson": string;
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -2,13 +2,14 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, Administrator } from '../core/caller.ts'
 import { orderedId } from '../core/ordered-id.ts'
+import { hash } from 'node:crypto'
 import type { PageRequest } from '../core/page.ts'
 import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import { listPage } from './list-page.ts'
 import { removeRows, sweepAgain, takeTurn } from './sweep.ts'
-import { dayMs, hourMs } from './usage/range.ts'
+import { dayMs, hourMs, type TimeRange } from './usage/range.ts'
 
 type Schemas = components['schemas']
 type AuditEvent = Schemas['AuditEvent']
@@ -31,8 +32,9 @@ type Act = Pick<AuditEvent, 'account_id' | 'action' | 'target'> & {
   after?: object
 }
 
-type Filter = {
+export type AuditFilter = {
   accountId: string
+  range?: TimeRange
   action?: string | undefined
   target?: string | undefined
   by?: string | undefined
@@ -51,7 +53,13 @@ export type ChangeParts = {
 
 export type Audit = ReturnType<typeof createAudit>
 
-/** The log of administrative changes. Events are never changed. */
+/** A sign-in that failed; without a person if no person has the e-mail. */
+export type FailedSignIn = { personId: string | undefined; address: string | null }
+
+/** Events of failed sign-ins of an account in an hour; the others are counted in one event. */
+const failedSignInsPerHourMax = 50
+
+/** The log of administrative changes. An event is not changed, except the count of failed sign-ins in this hour. */
 export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number) {
   return {
     /** Records a change in the transaction that makes it, so that both are committed or neither. */
@@ -74,9 +82,67 @@ export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number) {
       }
       await transaction.insertInto('audit_events').values(row).execute()
     },
-    list: (filter: Filter, page: PageRequest) =>
-      listPage(select(db, filter), page, { time: 'at', toItem: toEvent }),
+    /** Counts a failed sign-in in the event of its person, address and hour. */
+    countFailedSignIn: (failed: FailedSignIn) =>
+      db.transaction().execute((transaction) => countFailedSignIn(transaction, failed, clock())),
+    list: (filter: AuditFilter, page: PageRequest) => auditPage(db, filter, page),
   }
+}
+
+/** One page of audit events. */
+export function auditPage(db: Kysely<Tables>, filter: AuditFilter, page: PageRequest) {
+  return listPage(select(db, filter), page, { time: 'at', toItem: toEvent })
+}
+
+async function countFailedSignIn(
+  transaction: Transaction<Tables>,
+  { personId, address }: FailedSignIn,
+  now: number,
+): Promise<void> {
+  // One statement for known and unknown people, so that the time does not reveal who exists.
+  const { account_id } = await transaction
+    .selectFrom('accounts')
+    .leftJoin('members', (join) =>
+      join.onRef('account_id', '=', 'accounts.id').on('person_id', '=', personId ?? ''),
+    )
+    .select('accounts.id as account_id')
+    .where(({ or, eb }) => or([eb('person_id', 'is not', null), eb('is_operator', '=', 1)]))
+    .orderBy(sql`case when person_id is null then 1 else 0 end`)
+    .orderBy('joined_at')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  const hour = now - (now % hourMs)
+  const action = 'session.refuse'
+  const target = personId ?? 'unknown'
+  const own = { id: failureId(hour, [account_id, target, address]), target, address }
+  const counted = await transaction
+    .selectFrom('audit_events')
+    .select('id')
+    .where('account_id', '=', account_id)
+    .where('at', '>=', hour)
+    .where('action', '=', action)
+    .execute()
+  const isOver =
+    counted.length >= failedSignInsPerHourMax && counted.every(({ id }) => id !== own.id)
+  const rest = { id: failureId(hour, [account_id]), target: 'unknown', address: null }
+  const event = { ...(isOver ? rest : own), account_id, at: now, action, by: 'unknown' }
+  const { id, after } = await transaction
+    .insertInto('audit_events')
+    .values({ ...event, before: null, after: JSON.stringify({ times: 0 }) })
+    // Locks the row of an earlier failure, so that no other process counts at the same time.
+    .onConflict((one) => one.column('id').doUpdateSet({ action }))
+    .returning(['id', 'after'])
+    .executeTakeFirstOrThrow()
+  const { times } = valuesIn(after) as { times: number }
+  const next = { times: times + 1, last_at: new Date(now).toISOString() }
+  const changed = transaction.updateTable('audit_events').set({ after: JSON.stringify(next) })
+  await changed.where('id', '=', id).execute()
+}
+
+/** The id of an event of failed sign-ins: like `orderedId`, but the same for the same hour and parts. */
+function failureId(hour: number, parts: readonly (string | null)[]): string {
+  const time = hour.toString(16).padStart(12, '0')
+  return `adt_${time}${hash('sha256', JSON.stringify(parts), 'hex').slice(0, 20)}`
 }
 
 type AuditSweep = {
@@ -116,7 +182,7 @@ export function changedValues<Settings extends object>(
   return { before, after }
 }
 
-function select(db: Kysely<Tables>, { accountId, action, target, by }: Filter) {
+function select(db: Kysely<Tables>, { accountId, range, action, target, by }: AuditFilter) {
   let rows = db
     .selectFrom('audit_events')
     .selectAll('audit_events')
@@ -132,6 +198,7 @@ function select(db: Kysely<Tables>, { accountId, action, target, by }: Filter) {
         .as('target_name'),
     ])
     .where('account_id', '=', accountId)
+  if (range !== undefined) rows = rows.where('at', '>=', range.from).where('at', '<', range.to)
   if (action !== undefined) rows = rows.where('action', '=', action)
   if (target !== undefined) rows = rows.where('target', '=', target)
   if (by !== undefined) rows = rows.where('by', '=', by)
@@ -145,6 +212,7 @@ function nameOf(table: 'people' | 'api_keys' | 'accounts' | 'webhooks', column: 
 }
 
 function toEvent(row: NamedRow): AuditEvent {
+  const [before, after] = [valuesIn(row.before), valuesIn(row.after)]
   return {
     id: row.id,
     object: 'audit_event',
@@ -156,10 +224,18 @@ function toEvent(row: NamedRow): AuditEvent {
     by_name: row.by_name,
     address: row.address,
     target: row.target,
-    target_name: row.target_name,
-    before: valuesIn(row.before),
-    after: valuesIn(row.after),
+    target_name: row.target_name ?? providerKeyName(after ?? before),
+    before,
+    after,
   }
+}
+
+/** The provider and the hints of its keys, in the values of an event about them. */
+function providerKeyName(values: Schemas['AuditValues']): string | null {
+  const { provider, keys } = values ?? {}
+  return typeof provider === 'string' && Array.isArray(keys)
+    ? `${provider} ${keys.join(', ')}`
+    : null
 }
 
 function valuesIn(text: string | null): Schemas['AuditValues'] {

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
-import type { Actor, Caller, Mode, PersonCaller } from '../core/caller.ts'
+import type { Caller, Mode, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { ApiKeysTable, Tables } from '../storage/tables.ts'
 import { countedAs } from './allowance.ts'
@@ -9,14 +9,14 @@ import type { ChangeParts } from './audit.ts'
 import { readStatesOf } from './budget-states.ts'
 import { newId } from './id.ts'
 import { boundsIn } from './key-bounds.ts'
-import { keyForm, keySettings } from './key-form.ts'
+import { keyForm } from './key-form.ts'
 import { plainKey } from './key-settings.ts'
 
 type CreatedKey = components['schemas']['CreatedApiKey']
 
 export type SessionKeys = ReturnType<typeof createSessionKeys>
 
-type Options = ChangeParts & {
+type Options = Omit<ChangeParts, 'audit'> & {
   limits: { sessionIdleSeconds: number }
 }
 
@@ -25,14 +25,15 @@ const keyTtlMs = 3_600_000
 
 /** The keys that signed-in people call models with: rows of `api_keys` of kind `session`. */
 export function createSessionKeys(options: Options) {
-  const { audit, announce, clock, limits } = options
+  const { announce, clock, limits } = options
   const { db } = options.store
   return {
     /**
+     * Not in the audit log, since the playground does it when it is opened, and it gives no new permission.
      * Returns the person's key for the current account with a new secret; the old secret stops working.
      * Throws `invalid_session`, and `not_found` for an account that the person does not belong to.
      */
-    renew: async (caller: PersonCaller, mode: Mode, actor: Actor): Promise<CreatedKey> => {
+    renew: async (caller: PersonCaller, mode: Mode): Promise<CreatedKey> => {
       const renewed = await db.transaction().execute(async (transaction) => {
         const now = clock()
         const { name } = await memberOf(transaction, caller)
@@ -68,12 +69,6 @@ export function createSessionKeys(options: Options) {
           )
           .returningAll()
           .executeTakeFirstOrThrow()
-        // A renewal changes no permission, so only a new key is recorded.
-        if (row.id === fresh.id) {
-          const act = { account_id: row.account_id, action: 'key.create', target: row.id } as const
-          const after = { ...keySettings(row), kind: row.kind }
-          await audit.write(transaction, actor, { ...act, after })
-        }
         const [budget = null] = await readStatesOf(transaction, [row], now)
         return { ...keyForm(row, { nowMs: now, usedAtMs: undefined, budget }), key }
       })

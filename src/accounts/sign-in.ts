@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Tables } from '../storage/tables.ts'
-import type { ChangeParts } from './audit.ts'
+import type { ChangeParts, FailedSignIn } from './audit.ts'
 import { membershipsOf } from './memberships.ts'
 import { findPasswordLink, usePasswordLink } from './password-links.ts'
 import { assertStrong, plainEmail, type Passwords } from './password.ts'
@@ -28,7 +28,7 @@ export type SignInOptions = ChangeParts & {
   sessions: Pick<Sessions, 'begin'>
   attempts: Attempts
   /** Called for each failed sign-in. */
-  onFailure: () => void
+  onFailure: (failed: FailedSignIn) => Promise<void>
   /** Throws `password_sign_in_closed`. */
   assertPasswordsOpen: () => Promise<void>
 }
@@ -135,7 +135,7 @@ export async function verifyPassword(
   const isKnown = found?.known_from === 1
   const succeeded = await attempts.begin({ origin: from.origin, email, isKnown })
   if (!(await passwords.matches(password, found?.password_hash)) || found === undefined) {
-    onFailure()
+    await onFailure({ personId: found?.id, address: from.address })
     throw wrongCredentials()
   }
   succeeded()

@@ -9,6 +9,7 @@ type Schemas = components['schemas']
 type Format = Schemas['ExportFormat']
 type Request = Schemas['RequestRecord']
 type Group = Schemas['UsageGroup']
+type AuditEvent = Schemas['AuditEvent']
 type Dimension = Schemas['UsageDimension']
 
 /** The head of an export, and its pages of rows, which are read on demand. */
@@ -19,9 +20,16 @@ type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null
 /** Dependencies of the exports. */
 export type ExportParts = { exports: UsageExports }
 
-/** The handlers that export an account's calls and usage sums as files. */
-export function exportOperations({ exports: { requests, groups } }: ExportParts) {
+/** The handlers that export an account's calls, usage sums and audit events as files. */
+export function exportOperations({ exports: { requests, groups, auditEvents } }: ExportParts) {
   return {
+    exportAuditEvents: async ({ caller: { accountId }, query, request }) => {
+      const { format, from, to, action, target, by, order } = query
+      return fileAnswer(formatOf(format, request.headers.accept), {
+        ...(await auditEvents({ accountId, from, to, action, target, by, order })),
+        columns: auditColumns,
+      })
+    },
     exportRequests: async ({ caller, query, request }) =>
       fileAnswer(formatOf(query.format, request.headers.accept), {
         ...requests(rangeOf(caller, query)),
@@ -37,6 +45,19 @@ export function exportOperations({ exports: { requests, groups } }: ExportParts)
       })
     },
   } satisfies Partial<Operations>
+}
+
+const auditColumns: Columns<AuditEvent> = {
+  id: (row) => row.id,
+  at: (row) => row.at,
+  action: (row) => row.action,
+  by: (row) => row.by,
+  by_name: (row) => row.by_name,
+  address: (row) => row.address,
+  target: (row) => row.target,
+  target_name: (row) => row.target_name,
+  before: (row) => row.before && JSON.stringify(row.before),
+  after: (row) => row.after && JSON.stringify(row.after),
 }
 
 const requestColumns: Columns<Request> = {

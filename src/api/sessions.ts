@@ -31,7 +31,7 @@ export function sessionOperations({ cookie, people, sessions, sessionKeys }: Ses
       return { status: 200, json }
     },
     createSessionKey: async (call) =>
-      createdSecret(await sessionKeys.renew(call.caller, call.body.mode, actorOf(call))),
+      createdSecret(await sessionKeys.renew(call.caller, call.body.mode)),
     deleteCurrentSession: async (call) => {
       await sessions.end(call.caller, call.caller.person.sessionId, actorOf(call))
       return { status: 204, headers: { 'set-cookie': cookie.clear() } }

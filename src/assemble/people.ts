@@ -1,4 +1,5 @@
 import { createOidcSignIns, createPasswordGate } from '../accounts/oidc-sign-in.ts'
+import type { FailedSignIn } from '../accounts/audit.ts'
 import { createSignIns } from '../accounts/sign-in.ts'
 import { createInvitations } from '../accounts/invitations.ts'
 import { createMembers } from '../accounts/members.ts'
@@ -38,8 +39,11 @@ export function assemblePeople(
     people,
     sessions,
     attempts,
-    onFailure: events.signInFailed,
     assertPasswordsOpen: gate.assertOpen,
+    onFailure: (failed: FailedSignIn) => {
+      events.signInFailed()
+      return audit.countFailedSignIn(failed)
+    },
   }
   return {
     signIns: createSignIns(signInParts),

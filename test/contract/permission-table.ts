@@ -17,6 +17,7 @@ export const requiredAccess: Readonly<Record<string, RequiredAccess>> = {
   retrieveAccount: 'admin',
   updateAccount: 'admin',
   listAuditEvents: 'admin',
+  exportAuditEvents: 'admin',
   retrieveCache: 'admin',
   retrieveOwnKey: 'any key',
   listKeys: 'keys:write',

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { copyBy, expectCount, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
@@ -93,9 +94,15 @@ describe('the settings of an account', () => {
       const body = { name, mode: 'test' }
       await gateway.post('/api/keys', body, { key: null, headers: owner.headers })
     }
+    for (const email of [owner.email, owner.email, 'nobody@example.com'])
+      await gateway.post('/api/sessions', { email, password: 'not this one' }, { key: null })
     const page = await dashboard.open('/settings')
     await part(page, 'Audit log')
     const acts = page.getByRole('region', { name: 'Actions' }).getByRole('row')
+    await acts.filter({ hasText: 'Somebody failed to sign in as Ada Lovelace, 2 times' }).waitFor()
+    await acts
+      .filter({ hasText: 'Somebody failed to sign in as an unknown person, once' })
+      .waitFor()
     await acts.filter({ hasText: `Ada Lovelace created the key ${hostile}` }).waitFor()
     await acts.filter({ hasText: 'used a set-up link' }).waitFor()
     await expectGoodLooks(page)
@@ -106,6 +113,15 @@ describe('the settings of an account', () => {
     await acts.filter({ hasText: 'created the key one' }).waitFor({ state: 'detached' })
     await expectCount(acts, 2)
     await page.waitForURL(/action=key.create&target=key_/)
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download CSV' }).click()
+    const file = await download
+    expect(file.suggestedFilename()).to.match(/^audit-export-.*\.csv$/)
+    const lines = readFileSync(await file.path(), 'utf8')
+      .trimEnd()
+      .split('\r\n')
+    expect(lines).to.have.length(2)
+    expect(lines[1]).to.include(',two,')
     await acts.getByText('What changed').click()
     await acts.getByText('test', { exact: true }).waitFor()
     expect(await copyBy(page, 'Copy the log as text')).to.match(

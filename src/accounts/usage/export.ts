@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import type { Page } from '../../core/page.ts'
 import { summedTo } from '../../storage/fold-deltas.ts'
+import { auditPage, type AuditFilter } from '../audit.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { assertInStore, assertWholeHours } from './archived.ts'
 import { dayMs, hourMs, timeRange, type TimeRange } from './range.ts'
@@ -12,6 +13,7 @@ import { conditions, timeDimensions, type Calls } from './sums.ts'
 type Schemas = components['schemas']
 
 export type RequestsRequest = Omit<ReportRequest, 'groupBy' | 'orderBy' | 'cursor'>
+type AuditRequest = Omit<AuditFilter, 'range'> & Pick<RequestsRequest, 'from' | 'to' | 'order'>
 export type GroupsRequest = Omit<ReportRequest, 'orderBy' | 'cursor'>
 
 /** Few enough rows that passing them between threads delays no call. */
@@ -51,13 +53,25 @@ export function createUsageExports({ reader, clock }: ReportOptions) {
       const file = { head: { object: 'request_export' as const, ...head } }
       return { ...file, pages: counted(reader, calls, pages) }
     },
+    /** The audit events of a range, which begins with the first event. Throws a GatewayError, as its pages do. */
+    auditEvents: async ({ from, to, order, ...filter }: AuditRequest) => {
+      const { accountId } = filter
+      const oldest = { limit: 1, order: 'asc' } as const
+      const { data } = await auditPage(reader.db, { accountId }, oldest)
+      const range = timeRange({ from: from ?? data[0]?.at, to }, clock())
+      const pages = pagesOf((cursor) =>
+        auditPage(reader.db, { ...filter, range }, { limit: pageRows, order, cursor }),
+      )
+      const head = { object: 'audit_export' as const, account_id: accountId, ...rangeText(range) }
+      return { head, pages: counted(reader, { accountId }, pages) }
+    },
   }
 }
 
 /** Passes the pages on, and holds the account's report slot until the last page or an early end. */
 async function* counted<Row>(
   reader: ReportOptions['reader'],
-  { accountId }: Calls,
+  { accountId }: Pick<Calls, 'accountId'>,
   pages: AsyncIterable<Row[]>,
 ): AsyncGenerator<Row[]> {
   const end = reader.begin(accountId)

@@ -12,8 +12,8 @@ export const actionTexts: Record<AuditEvent['action'], string> = {
   'key.rotate': 'rotated the key',
   'settings.reload': 'reloaded the settings',
   'settings.update': 'changed the stored settings',
-  'provider_key.create': 'added a key of a provider:',
-  'provider_key.delete': 'removed a key of a provider:',
+  'provider_key.create': 'added the provider key',
+  'provider_key.delete': 'removed the provider key',
   'provider_key.encrypt': 'encrypted the keys of providers again',
   'oauth_keys.rotate': 'rotated the signing keys',
   'setup_link.create': 'created a set-up link for',
@@ -23,6 +23,7 @@ export const actionTexts: Record<AuditEvent['action'], string> = {
   'password_link.create': 'created a password link for',
   'person.reset_password': 'set a new password with a link as',
   'session.create': 'signed in',
+  'session.refuse': 'failed to sign in as',
   'session.delete': 'ended a session',
   'person.sign_up': 'signed up as',
   'person.link_identity': 'signed in with OpenID Connect for the first time as',
@@ -44,12 +45,17 @@ const otherActors: Readonly<Record<string, string>> = {
   command_line: 'The command line',
   signal: 'A signal to the process',
   gateway: 'The gateway',
+  unknown: 'Somebody',
 }
 
 export const actorOf = ({ by, by_name: name }: AuditEvent): string => name ?? otherActors[by] ?? by
 
 /** Name of the target; empty when the action's text already names it. */
 export function targetOf({ action, target, target_name: name, before, after }: AuditEvent): string {
+  if (action === 'session.refuse') {
+    const times = Number(after?.['times'] ?? 1)
+    return `${name ?? 'an unknown person'}, ${times === 1 ? 'once' : `${times} times`}`
+  }
   if (name !== null) return name
   const email = after?.['email'] ?? before?.['email']
   if (typeof email === 'string') return email
@@ -58,11 +64,18 @@ export function targetOf({ action, target, target_name: name, before, after }: A
     : target
 }
 
+/** Where the actor was. */
+export const placeOf = ({ action, address }: AuditEvent): string =>
+  address ?? (action === 'session.refuse' ? 'many addresses' : 'the gateway')
+
 /** Members that an action changed, with their old and new values. */
 export function changesOf({
+  action,
   before,
   after,
 }: AuditEvent): [name: string, was: string, is: string][] {
+  // The sentence has what the values of failed sign-ins say.
+  if (action === 'session.refuse') return []
   const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])
   return [...names].map((name) => [name, textOf(before?.[name]), textOf(after?.[name])])
 }
@@ -74,7 +87,7 @@ export function lineOf(event: AuditEvent): string {
     event.at,
     `${actorOf(event)} (${event.by})`,
     `${actionTexts[event.action]} ${targetOf(event)} (${event.target})`.replace('  ', ' '),
-    `from ${event.address ?? 'the gateway'}`,
+    `from ${placeOf(event)}`,
     ...changes,
   ].join('; ')
 }

@@ -9,7 +9,7 @@ import { More } from '../../elements/more.tsx'
 import { Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
-import { actorOf, actionTexts, changesOf, lineOf, targetOf } from './audit-words.ts'
+import { actorOf, actionTexts, changesOf, lineOf, placeOf, targetOf } from './audit-words.ts'
 
 type AuditEvent = Schemas['AuditEvent']
 
@@ -19,10 +19,7 @@ const filters = ['action', 'by', 'target'] as const
 export function AuditLog() {
   const { query } = place.value
   const events = usePages(`audit ${query.toString()}`, (page, signal) => {
-    const chosen = Object.fromEntries(
-      filters.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])),
-    )
-    const asked = { ...accountQuery(), ...chosen, ...page }
+    const asked = { ...accountQuery(), ...chosenFilters(), ...page }
     return bodyOf(GET('/api/audit', { params: { query: asked }, signal }))
   })
   return (
@@ -30,7 +27,12 @@ export function AuditLog() {
       <div class="head">
         <h2>Audit log</h2>
         {events.data !== undefined && events.data.length > 0 && (
-          <CopyButton text={events.data.map(lineOf).join('\n')} what="the log as text" />
+          <div class="row">
+            <CopyButton text={events.data.map(lineOf).join('\n')} what="the log as text" />
+            <a class="button plain small" href={exportAddress()} download>
+              Download CSV
+            </a>
+          </div>
         )}
       </div>
       <Filters />
@@ -40,6 +42,18 @@ export function AuditLog() {
       <More more={events.more} />
     </section>
   )
+}
+
+function chosenFilters(): Record<string, string> {
+  const { query } = place.value
+  const values = filters.map((name) => [name, query.get(name) ?? ''] as const)
+  return Object.fromEntries(values.filter(([, value]) => value !== ''))
+}
+
+/** The address of the events that the filters select, as a file. */
+function exportAddress(): string {
+  const query = new URLSearchParams({ ...accountQuery(), ...chosenFilters(), format: 'csv' })
+  return `/api/audit/export?${query.toString()}`
 }
 
 function Filters() {
@@ -90,7 +104,7 @@ function Events({ events }: { events: readonly AuditEvent[] }) {
           <td class="sentence">
             <Act event={event} />
           </td>
-          <td class="from">{event.address ?? <span class="quiet">the gateway</span>}</td>
+          <td class={event.address === null ? 'from quiet' : 'from'}>{placeOf(event)}</td>
         </tr>
       ))}
     </Table>

@@ -66,6 +66,8 @@ import type {
   DescribeInvitationResponses,
   EndConnectionData,
   EndConnectionResponses,
+  ExportAuditEventsData,
+  ExportAuditEventsResponses,
   ExportCassetteData,
   ExportCassetteResponses,
   ExportRequestsData,
@@ -504,9 +506,18 @@ export const updateAccount: Operation<UpdateAccountData, UpdateAccountResponses>
  * List audit events
  *
  * Administrative actions on the account, with the actor, the network address and the changed
- * values. Audit events are never deleted.
+ * values. Failed sign-ins with the same person and address in one hour are one event with their
+ * number. Audit events are kept as long as the setting `audit_event_days` says.
  */
 export const listAuditEvents: Operation<ListAuditEventsData, ListAuditEventsResponses> = operation('GET', '/api/audit')
+
+/**
+ * Export audit events
+ *
+ * The audit events of a time range as one file in order of time: CSV, JSON Lines or JSON, chosen
+ * by `format` or `Accept`.
+ */
+export const exportAuditEvents: Operation<ExportAuditEventsData, ExportAuditEventsResponses> = operation('GET', '/api/audit/export')
 
 /**
  * Retrieve the settings of the response cache

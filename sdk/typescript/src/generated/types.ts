@@ -941,9 +941,11 @@ export type AccountChange = {
 };
 
 /**
- * The action, as `<object>.<verb>`.
+ * The action, as `<object>.<verb>`. `session.refuse`: failed sign-ins, whose number and last time
+ * are `times` and `last_at` in `after`.
+ *
  */
-export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'settings.update' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.delete' | 'person.sign_up' | 'person.link_identity' | 'member.create' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.rotate' | 'cassette.import' | 'cassette.delete';
+export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'settings.update' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.refuse' | 'session.delete' | 'person.sign_up' | 'person.link_identity' | 'member.create' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.rotate' | 'cassette.import' | 'cassette.delete';
 
 /**
  * The values that the action changed, without secrets; null if it changed none.
@@ -972,12 +974,15 @@ export type AuditEvent = {
      */
     account_id: AccountId;
     /**
-     * The action, as `<object>.<verb>`.
+     * The action, as `<object>.<verb>`. `session.refuse`: failed sign-ins, whose number and last time
+     * are `times` and `last_at` in `after`.
+     *
      */
     action: AuditAction | UnlistedValue;
     /**
      * Id of the API key or person who acted; `command_line` for commands of the gateway,
-     * `signal` for a signal to the process, `gateway` for a change that it made itself.
+     * `signal` for a signal to the process, `gateway` for a change that it made itself, `unknown`
+     * for failed sign-ins.
      *
      */
     by: string;
@@ -986,15 +991,21 @@ export type AuditEvent = {
      */
     by_name: string | null;
     /**
-     * The network address of the request; null for commands and signals.
+     * The network address of the request; null for commands and signals, and for failed sign-ins
+     * above 50 of an account, each with another person or address, in an hour, which are one event.
+     *
      */
     address: string | null;
     /**
-     * Id of the changed object; `settings` for the gateway's settings.
+     * Id of the changed object; `settings` for the gateway's settings, `unknown` for failed sign-ins
+     * without a known e-mail.
+     *
      */
     target: string;
     /**
-     * Current name of the key, person or account; null if it has no name.
+     * Current name of the key, person or account; the provider and the last characters of a
+     * provider's keys; null without a name.
+     *
      */
     target_name: string | null;
     /**
@@ -3024,6 +3035,27 @@ export type UsageExport = {
      * The groups, one for each combination of the dimensions that has calls.
      */
     data: Array<UsageGroup>;
+    /**
+     * Number of items in `data`. It is the last member, so a file that has it is complete.
+     *
+     */
+    rows: number;
+};
+
+export type AuditExportObject = 'audit_export';
+
+/**
+ * The audit events of a time range.
+ */
+export type AuditExport = {
+    object: AuditExportObject;
+    account_id: AccountId;
+    from: Time;
+    to: Time;
+    /**
+     * The events of the range.
+     */
+    data: Array<AuditEvent>;
     /**
      * Number of items in `data`. It is the last member, so a file that has it is complete.
      *
@@ -10495,6 +10527,21 @@ export type ResponsePath = string;
 export type ImageJobPath = string;
 
 /**
+ * Return only this kind of action.
+ */
+export type AuditActionQuery = AuditAction;
+
+/**
+ * Return only actions on the object with this id.
+ */
+export type AuditTargetQuery = AnyId;
+
+/**
+ * Return only actions of the person or API key with this id.
+ */
+export type AuditByQuery = AnyId;
+
+/**
  * Only attempts of this kind.
  */
 export type AttemptKindQuery = AttemptKind;
@@ -11731,6 +11778,64 @@ export type ListAuditEventsResponses = {
 };
 
 export type ListAuditEventsResponse = ListAuditEventsResponses[keyof ListAuditEventsResponses];
+
+export type ExportAuditEventsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The id of the account to act for. By default, the account of the API key. People may name an
+         * account that they belong to; operators and their keys may name any account.
+         *
+         */
+        account_id?: AccountId;
+        /**
+         * Start of the range (inclusive), before its end. The default is the first event of the
+         * account.
+         *
+         */
+        from?: RangeTime;
+        /**
+         * End of the range (exclusive). The default is the end of the current hour.
+         */
+        to?: RangeTime;
+        /**
+         * Return only this kind of action.
+         */
+        action?: AuditAction;
+        /**
+         * Return only actions on the object with this id.
+         */
+        target?: AnyId;
+        /**
+         * Return only actions of the person or API key with this id.
+         */
+        by?: AnyId;
+        /**
+         * `desc` returns the newest first.
+         */
+        order?: 'asc' | 'desc';
+        /**
+         * The file format. The default is the first supported type in `Accept`, then JSON. In CSV, a
+         * text that a spreadsheet would read as a formula is prefixed with an apostrophe. JSON Lines
+         * begin with the range and end with the number of rows.
+         *
+         */
+        format?: ExportFormat;
+    };
+    url: '/api/audit/export';
+};
+
+export type ExportAuditEventsResponses = {
+    /**
+     * The events, streamed. A JSON or JSON Lines file without the final number of rows is
+     * incomplete.
+     *
+     */
+    200: AuditExport;
+};
+
+export type ExportAuditEventsResponse = ExportAuditEventsResponses[keyof ExportAuditEventsResponses];
 
 export type RetrieveCacheData = {
     body?: never;
