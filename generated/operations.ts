@@ -20,6 +20,7 @@ export const operations = [
       "x-gateway-strict",
       "x-gateway-no-fallback",
       "x-gateway-allow-repeat",
+      "x-gateway-tags",
       "prefer"
     ],
     "bodyTypes": [
@@ -45,6 +46,7 @@ export const operations = [
       "x-gateway-strict",
       "x-gateway-no-fallback",
       "x-gateway-allow-repeat",
+      "x-gateway-tags",
       "prefer"
     ],
     "bodyTypes": [
@@ -172,7 +174,8 @@ export const operations = [
       "x-gateway-cache-ttl",
       "x-gateway-strict",
       "x-gateway-no-fallback",
-      "x-gateway-allow-repeat"
+      "x-gateway-allow-repeat",
+      "x-gateway-tags"
     ],
     "bodyTypes": [
       "application/json"
@@ -198,7 +201,8 @@ export const operations = [
       "x-gateway-cache-ttl",
       "x-gateway-strict",
       "x-gateway-no-fallback",
-      "x-gateway-allow-repeat"
+      "x-gateway-allow-repeat",
+      "x-gateway-tags"
     ],
     "bodyTypes": [
       "application/json"
@@ -242,7 +246,8 @@ export const operations = [
       "x-gateway-cache-ttl",
       "x-gateway-strict",
       "x-gateway-no-fallback",
-      "x-gateway-allow-repeat"
+      "x-gateway-allow-repeat",
+      "x-gateway-tags"
     ],
     "bodyTypes": [
       "application/json"
@@ -283,7 +288,8 @@ export const operations = [
       "x-gateway-cache-ttl",
       "x-gateway-strict",
       "x-gateway-no-fallback",
-      "x-gateway-allow-repeat"
+      "x-gateway-allow-repeat",
+      "x-gateway-tags"
     ],
     "bodyTypes": [
       "application/json"
@@ -410,7 +416,8 @@ export const operations = [
       "x-gateway-cache-ttl",
       "x-gateway-strict",
       "x-gateway-no-fallback",
-      "x-gateway-allow-repeat"
+      "x-gateway-allow-repeat",
+      "x-gateway-tags"
     ],
     "bodyTypes": [
       "application/json"
@@ -434,7 +441,8 @@ export const operations = [
       "x-gateway-cache-ttl",
       "x-gateway-strict",
       "x-gateway-no-fallback",
-      "x-gateway-allow-repeat"
+      "x-gateway-allow-repeat",
+      "x-gateway-tags"
     ],
     "bodyTypes": [
       "application/json"
@@ -499,7 +507,8 @@ export const operations = [
       "x-gateway-cache-ttl",
       "x-gateway-strict",
       "x-gateway-no-fallback",
-      "x-gateway-allow-repeat"
+      "x-gateway-allow-repeat",
+      "x-gateway-tags"
     ],
     "bodyTypes": [
       "application/json"
@@ -1891,6 +1900,7 @@ export const operations = [
       "face",
       "modality",
       "outcome",
+      "tag",
       "order_by",
       "order",
       "limit",
@@ -1947,6 +1957,7 @@ export const operations = [
       "face",
       "modality",
       "outcome",
+      "tag",
       "order",
       "format"
     ],
@@ -1978,6 +1989,7 @@ export const operations = [
       "face",
       "modality",
       "outcome",
+      "tag",
       "order",
       "format"
     ],
@@ -2009,6 +2021,7 @@ export const operations = [
       "face",
       "modality",
       "outcome",
+      "tag",
       "error_code",
       "failed_provider",
       "failure",
@@ -2615,6 +2628,7 @@ export const requestHeaders = [
   "x-gateway-strict",
   "x-gateway-no-fallback",
   "x-gateway-allow-repeat",
+  "x-gateway-tags",
   "prefer",
   "last-event-id",
   "anthropic-version",

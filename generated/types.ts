@@ -4196,11 +4196,13 @@ export interface components {
          * @enum {string}
          */
         CallOutcome: "ok" | "failed" | "cancelled" | "unknown";
+        /** @description A tag of a call, such as `nightly` or `team=search`. */
+        CallTag: string;
         /**
          * @description A dimension by which usage is grouped.
          * @enum {string}
          */
-        UsageDimension: "hour" | "day" | "month" | "model" | "provider" | "key" | "member" | "face" | "modality" | "outcome";
+        UsageDimension: "hour" | "day" | "month" | "model" | "provider" | "key" | "member" | "face" | "modality" | "outcome" | "tag";
         /** @description The sums of the calls of a group or a range. */
         UsageSums: {
             /**
@@ -4321,6 +4323,8 @@ export interface components {
             face?: components["schemas"]["Face"];
             modality?: components["schemas"]["CallModality"];
             outcome?: components["schemas"]["CallOutcome"];
+            /** @description A tag of the calls. A call counts in each of its tags, and calls without tags in none. */
+            tag?: string;
             sums: components["schemas"]["UsageSums"];
         };
         /**
@@ -4778,6 +4782,8 @@ export interface components {
              *     gateway.
              */
             warnings: components["schemas"]["Warning"][];
+            /** @description The tags of the call (`x-gateway-tags`, `metadata`). */
+            tags: components["schemas"]["CallTag"][];
             /**
              * Format: int64
              * @description Duration of the call in milliseconds.
@@ -6444,7 +6450,8 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /**
-             * @description Pairs of names and values that the vendor stores with the completion.
+             * @description Pairs of names and values that the vendor stores with the completion. Of pairs with short plain values,
+             *     the first 8 are tags of the call, such as `order=42`.
              * @example {
              *       "order": "42"
              *     }
@@ -12732,6 +12739,11 @@ export interface components {
          */
         UsageOutcome: components["schemas"]["CallOutcome"];
         /**
+         * @description Return only calls with this tag.
+         * @example team=search
+         */
+        UsageTag: components["schemas"]["CallTag"];
+        /**
          * @description The file format. The default is the first supported type in `Accept`, then JSON. In CSV, a
          *     text that a spreadsheet would read as a formula is prefixed with an apostrophe. JSON Lines
          *     begin with the range and end with the number of rows.
@@ -12841,6 +12853,12 @@ export interface components {
          * @example true
          */
         AllowRepeatHeader: components["schemas"]["Switch"];
+        /**
+         * @description Up to 8 tags of the call, separated by commas, by which usage can be filtered and reported.
+         *     In chat completions and responses, the members of `metadata` are tags too.
+         * @example team=search,nightly
+         */
+        TagsHeader: string;
     };
     requestBodies: {
         /** @description The edit, as JSON, or as a form with files. */
@@ -13146,6 +13164,12 @@ export interface operations {
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
                 /**
+                 * @description Up to 8 tags of the call, separated by commas, by which usage can be filtered and reported.
+                 *     In chat completions and responses, the members of `metadata` are tags too.
+                 * @example team=search,nightly
+                 */
+                "x-gateway-tags"?: components["parameters"]["TagsHeader"];
+                /**
                  * @description `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
                  *     work goes on without the connection. With `wait=n` beside it the response waits up to `n`
                  *     seconds, at most 60, for the images. Other preferences are ignored (RFC 7240), and so is this one
@@ -13262,6 +13286,12 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+                /**
+                 * @description Up to 8 tags of the call, separated by commas, by which usage can be filtered and reported.
+                 *     In chat completions and responses, the members of `metadata` are tags too.
+                 * @example team=search,nightly
+                 */
+                "x-gateway-tags"?: components["parameters"]["TagsHeader"];
                 /**
                  * @description `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
                  *     work goes on without the connection. With `wait=n` beside it the response waits up to `n`
@@ -13845,6 +13875,12 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+                /**
+                 * @description Up to 8 tags of the call, separated by commas, by which usage can be filtered and reported.
+                 *     In chat completions and responses, the members of `metadata` are tags too.
+                 * @example team=search,nightly
+                 */
+                "x-gateway-tags"?: components["parameters"]["TagsHeader"];
             };
             path?: never;
             cookie?: never;
@@ -13964,6 +14000,12 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+                /**
+                 * @description Up to 8 tags of the call, separated by commas, by which usage can be filtered and reported.
+                 *     In chat completions and responses, the members of `metadata` are tags too.
+                 * @example team=search,nightly
+                 */
+                "x-gateway-tags"?: components["parameters"]["TagsHeader"];
             };
             path?: never;
             cookie?: never;
@@ -14133,6 +14175,12 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+                /**
+                 * @description Up to 8 tags of the call, separated by commas, by which usage can be filtered and reported.
+                 *     In chat completions and responses, the members of `metadata` are tags too.
+                 * @example team=search,nightly
+                 */
+                "x-gateway-tags"?: components["parameters"]["TagsHeader"];
             };
             path?: never;
             cookie?: never;
@@ -14300,6 +14348,12 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+                /**
+                 * @description Up to 8 tags of the call, separated by commas, by which usage can be filtered and reported.
+                 *     In chat completions and responses, the members of `metadata` are tags too.
+                 * @example team=search,nightly
+                 */
+                "x-gateway-tags"?: components["parameters"]["TagsHeader"];
             };
             path?: never;
             cookie?: never;
@@ -14812,6 +14866,12 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+                /**
+                 * @description Up to 8 tags of the call, separated by commas, by which usage can be filtered and reported.
+                 *     In chat completions and responses, the members of `metadata` are tags too.
+                 * @example team=search,nightly
+                 */
+                "x-gateway-tags"?: components["parameters"]["TagsHeader"];
             };
             path?: never;
             cookie?: never;
@@ -14910,6 +14970,12 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+                /**
+                 * @description Up to 8 tags of the call, separated by commas, by which usage can be filtered and reported.
+                 *     In chat completions and responses, the members of `metadata` are tags too.
+                 * @example team=search,nightly
+                 */
+                "x-gateway-tags"?: components["parameters"]["TagsHeader"];
             };
             path?: never;
             cookie?: never;
@@ -15188,6 +15254,12 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+                /**
+                 * @description Up to 8 tags of the call, separated by commas, by which usage can be filtered and reported.
+                 *     In chat completions and responses, the members of `metadata` are tags too.
+                 * @example team=search,nightly
+                 */
+                "x-gateway-tags"?: components["parameters"]["TagsHeader"];
             };
             path?: never;
             cookie?: never;
@@ -20458,6 +20530,11 @@ export interface operations {
                  */
                 outcome?: components["parameters"]["UsageOutcome"];
                 /**
+                 * @description Return only calls with this tag.
+                 * @example team=search
+                 */
+                tag?: components["parameters"]["UsageTag"];
+                /**
                  * @description `time` sorts by the hour, day or month in `group_by`, then by its other dimensions; `cost`
                  *     sorts by cost.
                  * @example cost
@@ -20721,6 +20798,11 @@ export interface operations {
                  */
                 outcome?: components["parameters"]["UsageOutcome"];
                 /**
+                 * @description Return only calls with this tag.
+                 * @example team=search
+                 */
+                tag?: components["parameters"]["UsageTag"];
+                /**
                  * @description `desc` returns the newest first.
                  * @example desc
                  */
@@ -20879,6 +20961,11 @@ export interface operations {
                  */
                 outcome?: components["parameters"]["UsageOutcome"];
                 /**
+                 * @description Return only calls with this tag.
+                 * @example team=search
+                 */
+                tag?: components["parameters"]["UsageTag"];
+                /**
                  * @description `desc` returns the newest first.
                  * @example desc
                  */
@@ -20927,6 +21014,9 @@ export interface operations {
                      *           "face": "chat",
                      *           "modality": "chat",
                      *           "model": "gpt-5.4-mini",
+                     *           "tags": [
+                     *             "team=search"
+                     *           ],
                      *           "asked_model": "gpt-5.4-mini",
                      *           "provider": "openai",
                      *           "upstream_model": "gpt-5.4-mini",
@@ -21095,6 +21185,11 @@ export interface operations {
                  */
                 outcome?: components["parameters"]["UsageOutcome"];
                 /**
+                 * @description Return only calls with this tag.
+                 * @example team=search
+                 */
+                tag?: components["parameters"]["UsageTag"];
+                /**
                  * @description Return only calls that were answered with this error code.
                  * @example provider_error
                  */
@@ -21157,6 +21252,9 @@ export interface operations {
                      *           "face": "chat",
                      *           "modality": "chat",
                      *           "model": "gpt-5.4-mini",
+                     *           "tags": [
+                     *             "team=search"
+                     *           ],
                      *           "asked_model": "gpt-5.4-mini",
                      *           "provider": "openai",
                      *           "upstream_model": "gpt-5.4-mini",
@@ -21460,6 +21558,9 @@ export interface operations {
                      *       "face": "chat",
                      *       "modality": "chat",
                      *       "model": "gpt-5.4-mini",
+                     *       "tags": [
+                     *         "team=search"
+                     *       ],
                      *       "asked_model": "gpt-5.4-mini",
                      *       "provider": "openai",
                      *       "upstream_model": "gpt-5.4-mini",

@@ -74,6 +74,7 @@ function toTable(row: UsageRow): UsageTable {
     asked_model: row.askedModel,
     warnings: warningsText(row.warnings),
     saved_nano_usd: row.savedNanoUsd,
+    tags: row.tags === undefined || row.tags.length === 0 ? null : JSON.stringify(row.tags),
   }
   // The loop adds the columns that the type lacks.
   const counted = columns as typeof columns & Record<UsageCount, number>

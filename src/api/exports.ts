@@ -84,6 +84,7 @@ const requestColumns: Columns<Request> = {
   duration_ms: (row) => row.duration_ms,
   attempts: (row) => JSON.stringify(row.attempts),
   warnings: (row) => JSON.stringify(row.warnings),
+  tags: (row) => row.tags.join(' '),
 }
 
 function groupColumns(groupBy: readonly Dimension[]): Columns<Group> {

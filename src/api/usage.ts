@@ -28,9 +28,9 @@ export function usageOperations({ usage, requests, refusals }: UsageParts) {
       const { limit, cursor, order, from, to, cost_above_usd: costAboveUsd } = query
       const { mode, model, provider, key_id, face, modality, outcome, error_code, cache } = query
       const columns = { mode, model, provider, key_id, face, modality, outcome, error_code, cache }
-      const { member, failed_provider: failedProvider, failure } = query
+      const { member, failed_provider: failedProvider, failure, tag } = query
       const json = await requests.list(
-        { accountId, from, to, columns, costAboveUsd, member, failedProvider, failure },
+        { accountId, from, to, columns, costAboveUsd, member, failedProvider, failure, tag },
         { limit, cursor, order },
       )
       return { status: 200, json, mayBeCoded: true }
@@ -53,7 +53,8 @@ export function rangeOf(
   { accountId }: { accountId: string },
   query: Omit<RequestsRequest, 'accountId' | 'filter'> & RequestsRequest['filter'],
 ): RequestsRequest {
-  const { from, to, mode, order, model, provider, key, member, face, modality, outcome } = query
-  const filter = { model, provider, key, member, face, modality, outcome }
+  const { from, to, mode, order, model, provider, key, member, face, modality, outcome, tag } =
+    query
+  const filter = { model, provider, key, member, face, modality, outcome, tag }
   return { accountId, from, to, mode, filter, order }
 }

@@ -126,6 +126,8 @@ export type CallContext = {
   strict: boolean
   /** Adjustments made when the request was read; undefined when there were none. */
   warnings?: readonly components['schemas']['Warning'][] | undefined
+  /** Labels for reports; undefined for none. */
+  tags?: readonly string[] | undefined
   /** Whether more than the first route may be tried. */
   fallback: boolean
   /** Whether a picture that the vendor may have made and charged may be requested again. */

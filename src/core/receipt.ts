@@ -53,6 +53,7 @@ export type UsageRow = {
   attempts: readonly Attempt[]
   /** Adjustments of the delivered answer. */
   warnings: readonly Warning[]
+  tags: readonly string[] | undefined
   /** The original cost of a cached answer; null when unknown or when the answer is not from the cache. */
   savedNanoUsd: number | null
   durationMs: number
@@ -125,6 +126,7 @@ export function usageRow(call: StartedCall, ending: CallEnd, durationMs: number)
     pricing: cost.pricing,
     attempts: tries.map(({ attempt }) => attempt),
     warnings,
+    tags: context.tags,
     savedNanoUsd,
     durationMs,
   }

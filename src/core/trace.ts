@@ -60,6 +60,7 @@ export type TracedRow = {
 /** The data of a call's ledger row that the log line of its request shows. */
 export type LoggedRow = TracedRow & {
   attempts: readonly LoggedAttempt[]
+  tags: readonly string[] | undefined
   durationMs: number
 }
 

@@ -109,6 +109,7 @@ export function contextOf(
   call: Pick<CallContext, 'caller' | 'requestId' | 'exchange' | 'ending' | 'memory' | 'trace'> & {
     options: GatewayOptions
     claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
+    body?: unknown
   },
   face: Face,
   warnings?: readonly Warning[],
@@ -132,6 +133,7 @@ export function contextOf(
       mayStore: !off,
       ttlMs,
     },
+    tags: tagsOf(options['x-gateway-tags'], hasMetadata(face) ? call.body : undefined),
     strict: options['x-gateway-strict'] === 'true',
     fallback: options['x-gateway-no-fallback'] !== 'true',
     allowRepeat: options[repeatHeader] === 'true',
@@ -140,6 +142,24 @@ export function contextOf(
     trace,
     warnings,
   }
+}
+
+const tagsMax = 8
+/** Whether tags are in `metadata`; that of messages has the id of a user. */
+const hasMetadata = (face: Face) => face === 'chat' || face === 'responses'
+/** The contract's `CallTag`. Values of `metadata` may be texts of users, which rows must not contain. */
+const plainTag = /^[\w.:=@/+-]{1,64}$/
+
+/** The tags of the header, then those of `metadata`, without repetitions. */
+function tagsOf(header: string | undefined, body: unknown): string[] | undefined {
+  const metadata = (body as { metadata?: unknown } | undefined)?.metadata
+  if (header === undefined && (typeof metadata !== 'object' || metadata === null)) return undefined
+  const pairs = Object.entries(metadata ?? {}).flatMap(([name, value]) =>
+    typeof value === 'string' ? [`${name}=${value}`] : [],
+  )
+  const named = header?.split(',').map((tag) => tag.trim()) ?? []
+  const plain = pairs.filter((tag) => plainTag.test(tag))
+  return [...new Set([...named, ...plain])].slice(0, tagsMax)
 }
 
 /** The headers that the contract defines for an operation; a check of them may change the object. */

@@ -4,7 +4,7 @@ import { gatewayCommand } from '../core/words/remedies.ts'
 import { alertTables, kindOfWebhook } from './migrations/alerts.ts'
 import { accountTables, keptPrompts, playedStates } from './migrations/account-tables.ts'
 import { countingBudgets, takingBackAnew } from './migrations/budgets.ts'
-import { callTables } from './migrations/call-tables.ts'
+import { callTables, tagsOfCall } from './migrations/call-tables.ts'
 import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
 import { columnSql, creating, type Table } from './migrations/columns.ts'
 import { identityTables } from './migrations/identity-tables.ts'
@@ -72,6 +72,12 @@ export const migrations: Record<string, Change> = {
     await sql.raw(`alter table webhooks add column ${column}`).execute(db)
   },
   '0041_usage_sums_from_0035': createSums,
+  '0042_tags_from_0035': async (db, dialect) => {
+    const column = columnSql(dialect, 'tags', tagsOfCall.tags)
+    await sql.raw(`alter table usage add column ${column}`).execute(db)
+    const index = 'create index usage_tagged on usage (account_id, at, id) where tags is not null'
+    await sql.raw(index).execute(db)
+  },
 }
 
 function creatingAll(tables: Readonly<Record<string, Table>>): Change {

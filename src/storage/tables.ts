@@ -4,7 +4,7 @@ import {
   playedStates,
   type allowanceColumns,
 } from './migrations/account-tables.ts'
-import { callTables } from './migrations/call-tables.ts'
+import { callTables, tagsOfCall } from './migrations/call-tables.ts'
 import type { Column, Row, Table } from './migrations/columns.ts'
 import { identityTables } from './migrations/identity-tables.ts'
 import { pictureTables } from './migrations/picture-files.ts'
@@ -32,6 +32,7 @@ export const tables = {
   },
   ...callTables,
   ...sumTables,
+  usage: { ...callTables.usage, columns: { ...callTables.usage.columns, ...tagsOfCall } },
   stored_responses: {
     ...callTables.stored_responses,
     columns: { ...callTables.stored_responses.columns, ...responseOwner },

@@ -43,7 +43,7 @@ export function logRequest(
 
 /** The fields of a recorded call in the line of its request; the ledger has the exact cost. */
 function callFields(row: LoggedRow, { isStream }: Pick<FinishedExchange, 'isStream'>) {
-  const { model, provider, usage, costNanoUsd, cache, attempts, modality } = row
+  const { model, provider, usage, costNanoUsd, cache, attempts, modality, tags } = row
   // Only an attempt of a streamed chat ends with its first event.
   const begun = isStream && modality === 'chat' ? attempts.at(-1) : undefined
   const first = begun?.outcome === 'ok' ? begun : undefined
@@ -56,6 +56,7 @@ function callFields(row: LoggedRow, { isStream }: Pick<FinishedExchange, 'isStre
     images: usage.images || undefined,
     costUsd: costNanoUsd === null ? undefined : costNanoUsd / 1e9,
     cache,
+    tags,
     stream: isStream,
     vendorMs: vendorMsOf(row, first !== undefined),
     firstTokenMs: first && first.startMs + first.durationMs,

@@ -21,6 +21,7 @@ const row = (id: string): UsageRow => ({
   outcome: 'ok',
   errorCode: null,
   cache: 'miss',
+  tags: undefined,
   usage: {
     inputTokens: 10,
     outputTokens: 20,
@@ -196,6 +197,7 @@ forEachStore('the ledger', () => {
         outcome: 'ok',
         error_code: null,
         cache: 'miss',
+        tags: undefined,
         input_tokens: 10,
         cached_input_tokens: 4,
         output_tokens: 20,

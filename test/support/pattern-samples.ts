@@ -13,6 +13,14 @@ export const patterns: Record<string, { passes: string[]; stops: string[] }> = {
       passes: ['2026-11-01', '2026-11-01T08:30:00Z', '2026-11-01T08:30:00.5+02:00'],
       stops: ['yesterday', '2026-13-01', '2026-11-01T08:30:00', '1969-12-31', '2100-01-02'],
     },
+  '^[A-Za-z0-9_.:=@/+-]+$': {
+    passes: ['nightly', 'team=search', 'a'.repeat(64)],
+    stops: ['', 'two words', 'a,b', 'é', 'a'.repeat(65)],
+  },
+  '^[A-Za-z0-9_.:=@/+-]{1,64}( *, *[A-Za-z0-9_.:=@/+-]{1,64}){0,7}$': {
+    passes: ['nightly', 'team=search, nightly', 'a,b,c,d,e,f,g,h', 'a'.repeat(64)],
+    stops: ['', 'two words', 'a,,b', ',a', 'é', 'a'.repeat(65), 'a,b,c,d,e,f,g,h,i'],
+  },
   '^imgjob_[0-9a-f]{32}$': {
     passes: [`imgjob_${'0a'.repeat(16)}`],
     stops: ['imgjob_', `imgjob_${'0A'.repeat(16)}`, `resp_${'0a'.repeat(16)}`],

@@ -39,4 +39,5 @@ const blank: UsageTable = {
   asked_model: null,
   warnings: null,
   saved_nano_usd: null,
+  tags: null,
 }

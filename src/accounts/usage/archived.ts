@@ -3,6 +3,7 @@ import { GatewayError } from '../../core/error.ts'
 import { monthStart } from '../../storage/copies/archived-sums.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { hourMs } from './range.ts'
+import { isByTag, type Dimension, type UsageFilter } from './sums.ts'
 
 /** The end of the months whose calls `archive` removed from the ledger of an account; undefined without any. */
 async function archivedUntil(db: Kysely<Tables>, accountId: string): Promise<number | undefined> {
@@ -35,8 +36,17 @@ export async function assertInStore(
   throw new GatewayError('invalid_value', text, { param: 'from' })
 }
 
+/** Throws `invalid_value` if a report of the range needs archived calls: for tags each, else those of partial hours. */
+export function assertReportable(
+  db: Kysely<Tables>,
+  calls: Range & { filter: UsageFilter },
+  groupBy: readonly Dimension[],
+): Promise<void> {
+  return isByTag(calls.filter, groupBy) ? assertInStore(db, calls) : assertWholeHours(db, calls)
+}
+
 /** Throws `invalid_value` if a range begins or ends within an hour of archived calls, which have sums only. */
-export async function assertWholeHours(
+async function assertWholeHours(
   db: Kysely<Tables>,
   { accountId, from = 0, to = 0 }: Range,
 ): Promise<void> {

@@ -3,8 +3,9 @@ import type { components } from '../../../generated/types.ts'
 import type { Page } from '../../core/page.ts'
 import { summedTo } from '../../storage/fold-deltas.ts'
 import { auditPage, type AuditFilter } from '../audit.ts'
+import { sqlDialectOf } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
-import { assertInStore, assertWholeHours } from './archived.ts'
+import { assertInStore, assertReportable } from './archived.ts'
 import { dayMs, hourMs, timeRange, type TimeRange } from './range.ts'
 import { groupsOf, rangeText, type ReportOptions, type ReportRequest } from './report.ts'
 import { pageIn, positionIn } from './requests.ts'
@@ -38,7 +39,7 @@ export function createUsageExports({ reader, clock }: ReportOptions) {
       const { calls, head } = begin(request)
       const group_by = [...request.groupBy]
       const range: ReportRequest = { ...request, orderBy: 'time' }
-      const check = () => assertWholeHours(reader.db, calls)
+      const check = () => assertReportable(reader.db, calls, group_by)
       const pages = checked(check, pagesOfSlices(reader, calls, range))
       const file = { head: { object: 'usage_export' as const, ...head, group_by } }
       return { ...file, pages: counted(reader, calls, pages) }
@@ -182,5 +183,5 @@ function requestsOf(
     after,
     rare: undefined,
   }
-  return pageIn(db, { span, filters: [conditions(calls)], limit: pageRows }, [])
+  return pageIn(db, { span, filters: [conditions(sqlDialectOf(db), calls)], limit: pageRows }, [])
 }

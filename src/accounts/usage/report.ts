@@ -7,7 +7,7 @@ import type { Reader } from '../../storage/reader.ts'
 import { sqlDialectOf } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { countsIn } from '../ledger.ts'
-import { assertWholeHours } from './archived.ts'
+import { assertReportable } from './archived.ts'
 import { dayMs, hourMs, timeRange } from './range.ts'
 import {
   readColumns,
@@ -63,7 +63,7 @@ export function rangeText({ from, to }: { from: number; to: number }) {
 /** Reads the total and the groups in one transaction, so that they agree. */
 function read(db: Kysely<Tables>, request: GroupsRequest<Calls>) {
   return db.transaction().execute(async (transaction) => {
-    await assertWholeHours(transaction, request.calls)
+    await assertReportable(transaction, request.calls, request.request.groupBy)
     const calls = { ...request.calls, summedTo: await summedTo(transaction) }
     const { rows } = await sql<SumColumns>`
       select ${readColumns([])} from (${sumsOf(sqlDialectOf(db), calls, [])}) as sums`.execute(

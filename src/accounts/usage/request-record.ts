@@ -41,6 +41,8 @@ export function toRecord(row: NamedRow): RequestRecord {
     cost: costOf(row),
     attempts: attemptsIn(row.attempts),
     warnings: readWarnings(row.warnings),
+    // Only the ledger writes this column, as a list of tags.
+    tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
     duration_ms: row.duration_ms,
   }
 }

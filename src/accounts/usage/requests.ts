@@ -11,7 +11,7 @@ import { archivedBefore, archivedMonth } from './archived.ts'
 import { moment } from './range.ts'
 import { lastAttempt } from './request-errors.ts'
 import { toRecord, type NamedRow } from './request-record.ts'
-import { madeBy } from './sums.ts'
+import { madeBy, tagged } from './sums.ts'
 
 type Schemas = components['schemas']
 type RequestRecord = Schemas['RequestRecord']
@@ -29,6 +29,7 @@ type RequestFilter = {
   /** The provider of the last attempt, which failed. */
   failedProvider?: string | undefined
   failure?: string | undefined
+  tag?: string | undefined
 }
 type FilterColumn =
   | 'mode'
@@ -186,7 +187,7 @@ function conditions({ accountId, order, after, end, ...span }: Span) {
 
 function filtersOf(
   db: Kysely<Tables>,
-  { columns, costAboveUsd, member, failedProvider, failure }: RequestFilter,
+  { columns, costAboveUsd, member, failedProvider, failure, tag }: RequestFilter,
 ): RawBuilder<boolean>[] {
   const rare = rareIn(columns)
   const equal = Object.entries(columns).flatMap(([column, value]) =>
@@ -202,6 +203,7 @@ function filtersOf(
     ...(failedProvider === undefined ? [] : [sql<boolean>`${last.provider} = ${failedProvider}`]),
     ...(failure === undefined ? [] : [sql<boolean>`${last.outcome} = ${failure}`]),
     ...(member === undefined ? [] : [madeBy(member)]),
+    ...(tag === undefined ? [] : [tagged(sqlDialectOf(db), tag)]),
     ...(costAboveUsd === undefined
       ? []
       : [sql<boolean>`cost_nano_usd > ${Number(nanoUsd(costAboveUsd))}`]),

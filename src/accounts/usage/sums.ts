@@ -6,6 +6,23 @@ import { startOf, type Grain } from '../../storage/migrations/usage-sums.ts'
 import { hourMs, dayMs, type TimeRange } from './range.ts'
 
 export type Dimension = components['schemas']['UsageDimension']
+/** SQL: a table with the tags of a row of `usage` in the column `value`. */
+const tagsOfRow: Readonly<Record<SqlDialect, RawBuilder<unknown>>> = {
+  sqlite: sql`json_each(usage.tags) as tags_of_row`,
+  postgres: sql`jsonb_array_elements_text(usage.tags::jsonb) as tags_of_row(value)`,
+}
+
+/** SQL condition: the call has this tag. */
+export function tagged(dialect: SqlDialect, tag: string | undefined): RawBuilder<boolean> {
+  const isAmong = sql`exists (select 1 from ${tagsOfRow[dialect]} where tags_of_row.value = ${tag})`
+  return sql<boolean>`(tags is not null and ${isAmong})`
+}
+
+/** Whether a report needs the tags of its calls, which only rows have. */
+export function isByTag({ tag }: UsageFilter, groupBy: readonly Dimension[]): boolean {
+  return tag !== undefined || groupBy.includes('tag')
+}
+
 type Filtered = Exclude<Dimension, 'hour' | 'day' | 'month'>
 export type UsageFilter = { readonly [Name in Filtered]?: string | undefined }
 
@@ -29,6 +46,7 @@ const expressions: Readonly<Record<Exclude<Dimension, 'day' | 'month'>, RawBuild
   face: sql.ref('face'),
   modality: sql.ref('modality'),
   outcome: sql.ref('outcome'),
+  tag: sql.ref('tag'),
 }
 
 export const timeDimensions: ReadonlySet<Dimension> = new Set(['hour', 'day', 'month'])
@@ -78,13 +96,15 @@ export function sumsOf(
 
 /**
  * Reads months and days that are summed up, whole hours from `usage_hours`, and the edges of the range row by row. With
- * PostgreSQL the deltas of late rows are not in days and months yet.
+ * PostgreSQL the deltas of late rows are not in days and months yet. Only rows have tags.
  */
 function partsOf(
   dialect: SqlDialect,
   { summedTo, from, to, ...calls }: SummedCalls,
   groupBy: readonly Dimension[],
 ): RawBuilder<unknown>[] {
+  const rowsOf = (range: TimeRange) => rowsIn(dialect, { ...calls, ...range }, groupBy)
+  if (isByTag(calls.filter, groupBy)) return [rowsOf({ from, to })]
   const hours = wholeIn({ from, to }, 'hour')
   const summed = { from, to: groupBy.includes('hour') ? from : Math.min(to, summedTo) }
   const days = wholeIn(summed, 'day')
@@ -98,7 +118,7 @@ function partsOf(
       sql`
       select ${sql.ref(time)} as hour_at, key_id, model, provider, face, modality, outcome, ${columns(counted)}
       from ${sql.table(table)}
-      where ${conditions(calls)} and ${sql.ref(time)} >= ${range.from} and ${sql.ref(time)} < ${range.to}`
+      where ${conditions(dialect, calls)} and ${sql.ref(time)} >= ${range.from} and ${sql.ref(time)} < ${range.to}`
   const edges = outside({ from, to }, hours)
   return [
     ...months.map(sumsIn('month')),
@@ -106,7 +126,7 @@ function partsOf(
     ...(dialect === 'postgres' ? days : []).map(hoursIn('usage_deltas')),
     ...hours.flatMap((one) => outside(one, days)).map(hoursIn('usage_hours')),
     // A query without parts would be invalid.
-    ...(from < to ? edges : [{ from, to }]).map((range) => rowsIn({ ...calls, ...range })),
+    ...(from < to ? edges : [{ from, to }]).map(rowsOf),
   ]
 }
 
@@ -145,40 +165,51 @@ function grainOf(groupBy: readonly Dimension[], filter: UsageFilter): Grain {
   return used.has('key') || used.has('member') ? 'all' : 'model'
 }
 
-function rowsIn({ from, to, ...calls }: Calls): RawBuilder<unknown> {
+function rowsIn(
+  dialect: SqlDialect,
+  { from, to, ...calls }: Calls,
+  groupBy: readonly Dimension[],
+): RawBuilder<unknown> {
+  const byTag = groupBy.includes('tag')
+  const isTagged = isByTag(calls.filter, groupBy)
   return sql`
     select at - at % ${sql.lit(hourMs)} as hour_at, key_id, model,
       coalesce(provider, '') as provider, face, modality, outcome, 1 as calls,
       case when cache = 'hit' then 1 else 0 end as cached_calls,
       case when cost_nano_usd is null then 1 else 0 end as unpriced_calls, ${columns(shared)},
-      coalesce(cost_nano_usd, 0) as cost_nano_usd, coalesce(saved_nano_usd, 0) as saved_nano_usd
-    from usage
-    where ${conditions(calls)} and at >= ${from} and at < ${to}`
+      coalesce(cost_nano_usd, 0) as cost_nano_usd, coalesce(saved_nano_usd, 0) as saved_nano_usd ${byTag ? sql`, tags_of_row.value as tag` : sql``}
+    from usage ${isTagged && dialect === 'sqlite' ? sql`indexed by usage_tagged` : sql``}
+      ${byTag ? sql`cross join ${tagsOfRow[dialect]}` : sql``}
+    where ${isTagged ? sql`tags is not null and` : sql``} ${conditions(dialect, calls)} and at >= ${from} and at < ${to}`
 }
 
 function columns(names: readonly string[]): RawBuilder<unknown> {
   return sql.join(names.map((name) => sql.ref(name)))
 }
 
-/** The conditions on calls, valid for both tables. */
-export function conditions({
-  accountId,
-  mode,
-  filter,
-}: Omit<Calls, keyof TimeRange>): RawBuilder<boolean> {
+/** The conditions on calls, valid for both tables; only `usage` has tags. */
+export function conditions(
+  dialect: SqlDialect,
+  { accountId, mode, filter }: Omit<Calls, keyof TimeRange>,
+): RawBuilder<boolean> {
   const filters = Object.entries(filter).filter(([, value]) => value !== undefined)
   return sql.join(
     [
       sql`account_id = ${accountId}`,
       sql`mode = ${mode}`,
-      ...filters.map(([name, value]) => condition(name, value)),
+      ...filters.map(([name, value]) => condition(dialect, name, value)),
     ],
     sql` and `,
   ) as RawBuilder<boolean>
 }
 
-function condition(name: string, value: string | undefined): RawBuilder<unknown> {
+function condition(
+  dialect: SqlDialect,
+  name: string,
+  value: string | undefined,
+): RawBuilder<unknown> {
   if (name === 'member') return madeBy(value)
+  if (name === 'tag') return tagged(dialect, value)
   return sql`${sql.ref(name === 'key' ? 'key_id' : name)} = ${value}`
 }
 

@@ -11,7 +11,7 @@ export type JobPicture = { file: PictureFile; revised_prompt?: string }
 export type JobResult = Omit<Schemas['ImageJobResult'], 'data'> & { data: readonly JobPicture[] }
 
 /** A request that another process can begin, or finish: its body without the input pictures. */
-export type JobRequest = { body: object } & Pick<CallContext, 'strict' | 'fallback'>
+export type JobRequest = { body: object } & Pick<CallContext, 'strict' | 'fallback' | 'tags'>
 
 /** The content of a job, which is encrypted in the store. */
 export type JobContent = {

@@ -24,6 +24,9 @@ const hourColumns = {
 }
 
 /** Calls, their sums, budgets and answers in version 0.1. Never change them: later migrations do. */
+/** Labels of the caller: a JSON list. */
+export const tagsOfCall = { tags: optionalText }
+
 export const callTables = {
   usage: {
     columns: {

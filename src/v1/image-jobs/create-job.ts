@@ -106,8 +106,8 @@ async function asJob(
       let job: ImageJob | undefined
       const begin = async ({ modelId, startedAt }: CallStart) => {
         const begun = newJob(call, parts, { operation, model: modelId, createdAtMs: startedAt })
-        const { strict, fallback } = context
-        const request = { body: storedBody(call), strict, fallback }
+        const { strict, fallback, tags } = context
+        const request = { body: storedBody(call), strict, fallback, tags }
         await imageJobs.begin({ ...begun, content: { ...begun.content, request } })
         job = begun
         onBegun({

@@ -69,6 +69,7 @@ async function finish(job: ImageJob, finishing: Finishing, options: Options) {
     exchange: { requestId },
     face: 'images',
     cache: { mayRead: false, mayStore: false, ttlMs: undefined },
+    tags: request.tags,
     strict: request.strict,
     fallback: request.fallback,
     allowRepeat: false,

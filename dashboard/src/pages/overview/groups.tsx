@@ -33,6 +33,7 @@ export function Groups({ title, report, by }: Props) {
           </tr>
         ))}
       </Table>
+      {by === 'tag' && <p class="hint">A request with several tags counts in each of them.</p>}
       {report.has_more && (
         <p class="hint">The table shows the {report.data.length} with the highest cost.</p>
       )}

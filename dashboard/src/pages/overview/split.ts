@@ -15,6 +15,7 @@ export const splits = [
   { by: 'key', title: 'By key' },
   { by: 'provider', title: 'By provider' },
   { by: 'member', title: 'By person' },
+  { by: 'tag', title: 'By tag' },
 ] as const
 export type Split = (typeof splits)[number]['by']
 export type Dimension = NonNullable<Split>
@@ -32,6 +33,7 @@ const seriesMax = 7
 export function nameOfGroup(group: Group, by: Dimension): string {
   if (by === 'provider') return group.provider ?? 'no provider'
   if (by === 'member') return group.member_name ?? group.member ?? 'no person'
+  if (by === 'tag') return group.tag ?? ''
   const name = by === 'model' ? group.model : (group.key_name ?? group.key)
   return name === undefined || name === '' ? 'unnamed' : name
 }

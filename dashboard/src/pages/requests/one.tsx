@@ -90,6 +90,18 @@ function About({ call }: { call: Call }) {
         </dd>
         <dt>Cache</dt>
         <dd>{cacheWords[call.cache]}</dd>
+        {call.tags.length > 0 && (
+          <>
+            <dt>Tags</dt>
+            <dd class="row">
+              {call.tags.map((tag) => (
+                <a key={tag} href={addressOf('/requests', { tag })}>
+                  {tag}
+                </a>
+              ))}
+            </dd>
+          </>
+        )}
         <Usage usage={call.usage} />
       </dl>
     </section>

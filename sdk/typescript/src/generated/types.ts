@@ -2854,9 +2854,14 @@ export type CallModality = 'chat' | 'image' | 'embedding' | 'moderation';
 export type CallOutcome = 'ok' | 'failed' | 'cancelled' | 'unknown';
 
 /**
+ * A tag of a call, such as `nightly` or `team=search`.
+ */
+export type CallTag = string;
+
+/**
  * A dimension by which usage is grouped.
  */
-export type UsageDimension = 'hour' | 'day' | 'month' | 'model' | 'provider' | 'key' | 'member' | 'face' | 'modality' | 'outcome';
+export type UsageDimension = 'hour' | 'day' | 'month' | 'model' | 'provider' | 'key' | 'member' | 'face' | 'modality' | 'outcome' | 'tag';
 
 /**
  * The sums of the calls of a group or a range.
@@ -3005,6 +3010,11 @@ export type UsageGroup = {
      *
      */
     outcome?: CallOutcome | UnlistedValue;
+    /**
+     * A tag of the calls. A call counts in each of its tags, and calls without tags in none.
+     *
+     */
+    tag?: string;
     sums: UsageSums;
 };
 
@@ -3713,6 +3723,10 @@ export type RequestRecord = {
      *
      */
     warnings: Array<Warning>;
+    /**
+     * The tags of the call (`x-gateway-tags`, `metadata`).
+     */
+    tags: Array<CallTag>;
     /**
      * Duration of the call in milliseconds.
      */
@@ -6001,7 +6015,9 @@ export type CreateChatCompletionRequest = {
         [key: string]: unknown;
     } | null;
     /**
-     * Pairs of names and values that the vendor stores with the completion.
+     * Pairs of names and values that the vendor stores with the completion. Of pairs with short plain values,
+     * the first 8 are tags of the call, such as `order=42`.
+     *
      */
     metadata?: {
         [key: string]: unknown;
@@ -10624,6 +10640,11 @@ export type UsageModality = CallModality;
 export type UsageOutcome = CallOutcome;
 
 /**
+ * Return only calls with this tag.
+ */
+export type UsageTag = CallTag;
+
+/**
  * The file format. The default is the first supported type in `Accept`, then JSON. In CSV, a
  * text that a spreadsheet would read as a formula is prefixed with an apostrophe. JSON Lines
  * begin with the range and end with the number of rows.
@@ -10744,6 +10765,11 @@ export type NoFallbackHeader = Switch;
 export type AllowRepeatHeader = Switch;
 
 /**
+ * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+ */
+export type TagsHeader = string;
+
+/**
  * The edit, as JSON, or as a form with files.
  */
 export type ImageEdit = CreateImageEditRequest;
@@ -10783,6 +10809,10 @@ export type CreateImageData = {
          *
          */
         'x-gateway-allow-repeat'?: Switch;
+        /**
+         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         */
+        'x-gateway-tags'?: string;
         /**
          * `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
          * work goes on without the connection. With `wait=n` beside it the response waits up to `n`
@@ -10844,6 +10874,10 @@ export type CreateImageEditData = {
          *
          */
         'x-gateway-allow-repeat'?: Switch;
+        /**
+         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         */
+        'x-gateway-tags'?: string;
         /**
          * `respond-async` makes a job: the response is 202 with the job when the provider is asked, and the
          * work goes on without the connection. With `wait=n` beside it the response waits up to `n`
@@ -11068,6 +11102,10 @@ export type CreateChatCompletionData = {
          *
          */
         'x-gateway-allow-repeat'?: Switch;
+        /**
+         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         */
+        'x-gateway-tags'?: string;
     };
     path?: never;
     query?: never;
@@ -11126,6 +11164,10 @@ export type CreateMessageData = {
          *
          */
         'x-gateway-allow-repeat'?: Switch;
+        /**
+         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         */
+        'x-gateway-tags'?: string;
     };
     path?: never;
     query?: never;
@@ -11202,6 +11244,10 @@ export type CreateResponseData = {
          *
          */
         'x-gateway-allow-repeat'?: Switch;
+        /**
+         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         */
+        'x-gateway-tags'?: string;
     };
     path?: never;
     query?: never;
@@ -11268,6 +11314,10 @@ export type CompactResponseData = {
          *
          */
         'x-gateway-allow-repeat'?: Switch;
+        /**
+         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         */
+        'x-gateway-tags'?: string;
     };
     path?: never;
     query?: never;
@@ -11462,6 +11512,10 @@ export type CreateEmbeddingData = {
          *
          */
         'x-gateway-allow-repeat'?: Switch;
+        /**
+         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         */
+        'x-gateway-tags'?: string;
     };
     path?: never;
     query?: never;
@@ -11512,6 +11566,10 @@ export type CreateModerationData = {
          *
          */
         'x-gateway-allow-repeat'?: Switch;
+        /**
+         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         */
+        'x-gateway-tags'?: string;
     };
     path?: never;
     query?: never;
@@ -13392,6 +13450,10 @@ export type ReportUsageData = {
          */
         outcome?: CallOutcome;
         /**
+         * Return only calls with this tag.
+         */
+        tag?: CallTag;
+        /**
          * `time` sorts by the hour, day or month in `group_by`, then by its other dimensions; `cost`
          * sorts by cost.
          *
@@ -13524,6 +13586,10 @@ export type ExportUsageData = {
          */
         outcome?: CallOutcome;
         /**
+         * Return only calls with this tag.
+         */
+        tag?: CallTag;
+        /**
          * `desc` returns the newest first.
          */
         order?: 'asc' | 'desc';
@@ -13601,6 +13667,10 @@ export type ExportRequestsData = {
          * Return only calls with this outcome.
          */
         outcome?: CallOutcome;
+        /**
+         * Return only calls with this tag.
+         */
+        tag?: CallTag;
         /**
          * `desc` returns the newest first.
          */
@@ -13686,6 +13756,10 @@ export type ListRequestsData = {
          * Return only calls with this outcome.
          */
         outcome?: CallOutcome;
+        /**
+         * Return only calls with this tag.
+         */
+        tag?: CallTag;
         /**
          * Return only calls that were answered with this error code.
          */
