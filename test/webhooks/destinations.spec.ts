@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
@@ -114,6 +116,35 @@ describe('alerts by Slack and mail', () => {
       const error = await expectError(answer, { status: 400, code: 'invalid_value', param })
       expect(error.message).to.match(message)
     })
+
+  it('fail in time when the mail server is silent', async () => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    const variables = { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'a@b.example' }
+    const bounds = { webhookLookMs: 10, webhookAnswerTimeoutMs: 300 }
+    await using waiting = await startGateway({ variables, bounds })
+    const more = { kind: 'email', events } as const
+    const { id } = await createWebhook(waiting, 'mailto:ops@team.example', more)
+    await waiting.post(`/api/webhooks/${id}/test`, {}, { key: waiting.adminKey })
+    const { attempts } = await attempted(waiting, { id }, 1)
+    silent.close()
+    expect(attempts[0]?.error).to.equal('The mail server did not answer within 0.3 seconds.')
+  })
+
+  it('do not send a password over a connection without TLS', async () => {
+    const [SMTP_URL, MAIL_FROM] = [mailbox.url.replace('://', '://user:secret@'), 'a@b.example']
+    await using open = await startGateway({
+      variables: { SMTP_URL, MAIL_FROM },
+      bounds: { webhookLookMs: 10 },
+    })
+    const more = { kind: 'email', events } as const
+    const { id } = await createWebhook(open, 'mailto:ops@team.example', more)
+    await open.post(`/api/webhooks/${id}/test`, {}, { key: open.adminKey })
+    const { attempts } = await attempted(open, { id }, 1)
+    expect(attempts[0]?.error).to.equal('The mail server refused the mail (500, ETLS).')
+    expect(mailbox.mails).to.deep.equal([])
+  })
 
   it('are refused by mail where the operator has no mail server', async () => {
     await using without = await startGateway()
