@@ -3724,8 +3724,8 @@ export interface components {
         WebhookEventTypes: components["schemas"]["WebhookEventType"][];
         /** @description The webhook to create. `kind`, `mode` and the account cannot be changed later. */
         NewWebhook: {
-            /** @default webhook */
-            kind: components["schemas"]["WebhookKind"];
+            /** @description What the address is; without it `webhook`. */
+            kind?: components["schemas"]["WebhookKind"];
             name: components["schemas"]["DisplayName"];
             url: components["schemas"]["WebhookUrl"];
             mode: components["schemas"]["Mode"];

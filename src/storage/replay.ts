@@ -75,22 +75,20 @@ export function insertedLate<Name extends keyof Tables>(
 
 /**
  * Deletes the provisional rows of calls whose process was presumed dead (accounts/reservation-sweep.ts). A
- * row without a cost deletes no provisional row: the reserved amount stays charged.
+ * row without a cost deletes only a provisional row without an amount: the reserved amount stays charged.
  */
 function deleteProvisional(
   { db }: Pick<Store, 'db'>,
   rows: readonly UsageTable[],
 ): StoreStatement[] {
-  return rows.flatMap(({ account_id: accountId, at, id, cost_nano_usd: cost }) =>
-    cost === null
-      ? []
-      : db
-          .deleteFrom('usage')
-          .where('account_id', '=', accountId)
-          .where('at', '=', at)
-          .where('id', '=', id)
-          .where('outcome', '=', 'unknown')
-          .where('attempts', '=', '[]')
-          .compile(),
-  )
+  return rows.map(({ account_id: accountId, at, id, cost_nano_usd: cost }) => {
+    const provisional = db
+      .deleteFrom('usage')
+      .where('account_id', '=', accountId)
+      .where('at', '=', at)
+      .where('id', '=', id)
+      .where('outcome', '=', 'unknown')
+      .where('attempts', '=', '[]')
+    return (cost === null ? provisional.where('cost_nano_usd', 'is', null) : provisional).compile()
+  })
 }

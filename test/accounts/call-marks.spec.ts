@@ -100,6 +100,15 @@ forEachStore('the mark of a call of a dead process', () => {
     expect([calls, unpriced, cost].map(Number)).to.deep.equal([2, 0, 12])
   })
 
+  it('is replaced by the row of its call also when the cost of the call is unknown', async () => {
+    leaveDead(mark('req_late'))
+    await sweep.look()
+    const free = { ...late('req_late', 0), cost_nano_usd: null, cost_status: 'unknown' }
+    await store.insert('usage', [free])
+    const rows = (await kept()).map(({ id, outcome }) => [id, outcome])
+    expect(rows).to.deep.equal([['req_late', 'ok']])
+  })
+
   it('stays while its process runs, and goes when the call ends', async () => {
     const unmark = marks.set(mark('req_running'))
     expect(marks.count()).to.equal(1)

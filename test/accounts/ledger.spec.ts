@@ -21,7 +21,7 @@ const row = (id: string): UsageRow => ({
   outcome: 'ok',
   errorCode: null,
   cache: 'miss',
-  tags: undefined,
+  tags: ['team=search'],
   usage: {
     inputTokens: 10,
     outputTokens: 20,
@@ -197,7 +197,7 @@ forEachStore('the ledger', () => {
         outcome: 'ok',
         error_code: null,
         cache: 'miss',
-        tags: undefined,
+        tags: '["team=search"]',
         input_tokens: 10,
         cached_input_tokens: 4,
         output_tokens: 20,

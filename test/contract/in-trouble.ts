@@ -56,7 +56,7 @@ describe('every operation under a fault or a limit', () => {
       variables: { DATA_DIR: path },
       bounds: { keyCacheMs: 0 },
     })
-    const database = new DatabaseSync(join(path, 'gateway.db'))
+    const database = new DatabaseSync(join(path, 'gateway.db'), { timeout: 5000 })
     // Prepares one request after another, because a new set-up link revokes the previous link.
     const prepared: Prepared[] = []
     for (const row of operations) prepared.push(await prepare(gateway, row))

@@ -52,6 +52,10 @@ const headers: Record<string, { value: string; isShared: boolean }[]> = {
     { value: 'wait=5', isShared: true },
     { value: 'handling=lenient', isShared: true },
   ],
+  'x-gateway-tags': [
+    { value: 'nightly', isShared: true },
+    { value: 'team=search', isShared: true },
+  ],
   'x-gateway-allow-repeat': [
     { value: 'true', isShared: true },
     { value: 'false', isShared: true },

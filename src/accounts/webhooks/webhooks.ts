@@ -49,7 +49,8 @@ export function createWebhooks(options: Options) {
     /** Throws `not_found` for a missing webhook, as the other functions do. */
     retrieve: async (which: Which) => form(await find(db, which)),
     /** Returns the secret once. Throws `invalid_value` for an address that is not public. */
-    create: async (by: Actor, accountId: string, webhook: Schemas['NewWebhook']) => {
+    create: async (by: Actor, accountId: string, asked: Schemas['NewWebhook']) => {
+      const webhook = { ...asked, kind: asked.kind ?? 'webhook' }
       assertEvents(webhook)
       await assertAddress(options, webhook.kind, webhook.url)
       const { row, secret } = await insert(options, by, accountId, webhook)
@@ -148,7 +149,7 @@ async function insert(
   options: Options,
   by: Actor,
   accountId: string,
-  { name, url, kind, mode, events }: Schemas['NewWebhook'],
+  { name, url, kind, mode, events }: Schemas['NewWebhook'] & Pick<Schemas['Webhook'], 'kind'>,
 ): Promise<WithSecret> {
   const { store, audit, encryption, clock } = options
   const place = { id: newId('whk'), account_id: accountId }

@@ -156,7 +156,8 @@ describe('an endpoint of fal', () => {
     })
     expect(await test('another-key-0123456789')).to.include({
       accepted: false,
-      message: 'fal.ai rejects the key (HTTP 401).',
+      message:
+        'fal.ai rejects the key (HTTP 401): No user found for Key ID and Secret Key [removed].',
     })
   })
 

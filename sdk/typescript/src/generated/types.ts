@@ -2079,6 +2079,9 @@ export type WebhookEventTypes = Array<WebhookEventType>;
  * The webhook to create. `kind`, `mode` and the account cannot be changed later.
  */
 export type NewWebhook = {
+    /**
+     * What the address is; without it `webhook`.
+     */
     kind?: WebhookKind;
     name: DisplayName;
     url: WebhookUrl;
