@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { expectCount, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import { startMailbox, type Mailbox } from '../support/mailbox.ts'
 import { startPublicHost, type PublicHost } from '../support/public-host.ts'
 
@@ -89,7 +89,7 @@ describe('the webhooks page', () => {
     await page.getByLabel('a budget refuses calls').uncheck()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('The change is saved.').waitFor()
-    expect(await page.getByText('a budget refuses calls').count()).to.equal(0)
+    await expectCount(page.getByText('a budget refuses calls'), 0)
     await expectGoodLooks(page)
     await page.getByRole('link', { name: 'Alerts and webhooks' }).last().click()
     await page.getByRole('cell', { name: 'finance@team.example E-mail' }).waitFor()
