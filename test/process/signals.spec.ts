@@ -57,7 +57,7 @@ describe('a server', () => {
     expect(server.stderr()).to.contain('aliases must be a table of names and values')
     const key = { authorization: `Bearer ${printedKey(server)}` }
     const answer = await fetch(`${server.url}/v1/models/fast`, { headers: key })
-    expect(await answer.json()).to.include({ id: 'gpt-5-mini' })
+    expect(await answer.json()).to.include({ id: 'fast', alias_of: 'gpt-5-mini' })
     expect(server.stderr()).to.not.contain('sk-any')
   })
 
