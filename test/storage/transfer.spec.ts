@@ -256,7 +256,7 @@ describe('an export', () => {
 })
 
 /** Columns that early stores lack. */
-const added: ReadonlySet<string> = new Set(['asked_model', 'warnings', 'saved_nano_usd'])
+const added: ReadonlySet<string> = new Set(['asked_model', 'warnings', 'saved_nano_usd', 'tags'])
 
 /** The text of an export: the lines, and a valid last line with row count and hash. */
 function sealed(lines: readonly string[]): string {

@@ -104,8 +104,10 @@ forEachStore('the deltas of the sums', (kind) => {
     const db = new Kysely<Tables>({ dialect: postgresDialect(pool) })
     try {
       await migrate(db, 'postgres', '0036_calls_of_unknown_cost_from_0035')
-      const add = (id: string, on: Kysely<Tables> = db) =>
-        on.insertInto('usage').values(held(id, 1)).execute()
+      const add = (id: string, on: Kysely<Tables> = db) => {
+        const { tags: _later, ...row } = held(id, 1)
+        return on.insertInto('usage').values(row).execute()
+      }
       // An older gateway's connection has the functions and plans of the older schema.
       await db.connection().execute(async (old) => {
         await add('req_0', old)
