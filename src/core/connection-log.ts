@@ -48,7 +48,7 @@ export function reportedClient(name: unknown, version: unknown): ReportedClient 
   return { name: plain, version: plainVersion === '' ? null : plainVersion }
 }
 
-/** Browsers name themselves behind `Mozilla/5.0`; those that also contain another's name come first. */
+/** Names in `User-Agent`, in this order: Edge and Opera also send `Chrome`, and Chrome sends `Safari`. */
 const browsers: readonly [name: string, sign: RegExp][] = [
   ['Edge', /\bEdgA?\/([\d.]{1,30})/],
   ['Opera', /\bOPR\/([\d.]{1,30})/],

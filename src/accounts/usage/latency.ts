@@ -1,19 +1,11 @@
 import { sql } from 'kysely'
 import type { components } from '../../../generated/types.ts'
+import { sqlDialectOf } from '../../storage/sql-dialect.ts'
 import { timeRange } from './range.ts'
-import { rangeText, type ReportOptions } from './report.ts'
+import { rangeText, type ReportedRange, type ReportOptions } from './report.ts'
+import { conditions, type UsageFilter } from './sums.ts'
 
-type Schemas = components['schemas']
-
-/** The requested calls; the texts are the contract's parameters, unparsed. */
-type LatencyRequest = {
-  accountId: string
-  mode: Schemas['Mode']
-  from?: string | undefined
-  to?: string | undefined
-  model?: string | undefined
-  provider?: string | undefined
-}
+type LatencyRequest = ReportedRange & Pick<UsageFilter, 'model' | 'provider'>
 
 export type Latencies = ReturnType<typeof createLatencies>
 
@@ -26,23 +18,20 @@ type Row = { calls: number; median_ms: number | null; p95_ms: number | null; row
 export function createLatencies({ reader, clock }: ReportOptions) {
   return {
     /** The nearest-rank percentiles of the calls that a provider answered. Throws a GatewayError. */
-    latency: async (request: LatencyRequest): Promise<Schemas['LatencyReport']> => {
+    latency: async (request: LatencyRequest): Promise<components['schemas']['LatencyReport']> => {
       const { accountId, mode, model, provider } = request
       const range = timeRange(request, clock())
-      const conditions = [
-        sql`mode = ${mode} and outcome = 'ok' and provider is not null`,
-        ...(model === undefined ? [] : [sql`model = ${model}`]),
-        ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
-      ]
+      const filtered = { accountId, mode, filter: { model, provider } }
       const end = reader.begin(accountId)
       const query = sql<Row>`
         with newest as (
-          select mode, outcome, provider, model, duration_ms from usage
+          select account_id, mode, outcome, provider, model, duration_ms from usage
           where account_id = ${accountId} and at >= ${range.from} and at < ${range.to}
           order by at desc, id desc limit ${rowsMax + 1}
         ), ranked as (
           select duration_ms, row_number() over (order by duration_ms) as place, count(*) over () as calls
-          from newest where ${sql.join(conditions, sql` and `)}
+          from newest where outcome = 'ok' and provider is not null
+            and ${conditions(sqlDialectOf(reader.db), filtered)}
         )
         select count(*) as calls, (select count(*) from newest) as rows,
           min(case when place * 2 >= calls then duration_ms end) as median_ms,

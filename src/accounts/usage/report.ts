@@ -23,16 +23,20 @@ import {
 type Schemas = components['schemas']
 type Group = Schemas['UsageGroup']
 
-/** A requested report; the texts are the contract's parameters, unparsed. */
-export type ReportRequest = Omit<PageRequest, 'limit'> & {
+/** The calls of an account in a range; the texts are the contract's parameters, unparsed. */
+export type ReportedRange = {
   accountId: string
   mode: Schemas['Mode']
   from?: string | undefined
   to?: string | undefined
-  filter: UsageFilter
-  groupBy: readonly Dimension[]
-  orderBy: 'time' | 'cost'
 }
+
+export type ReportRequest = Omit<PageRequest, 'limit'> &
+  ReportedRange & {
+    filter: UsageFilter
+    groupBy: readonly Dimension[]
+    orderBy: 'time' | 'cost'
+  }
 
 export type UsageReports = ReturnType<typeof createUsageReports>
 

@@ -4,21 +4,13 @@ import { meaningOf, remedyFor } from '../../core/words/remedies.ts'
 import { sqlDialectOf, type SqlDialect } from '../../storage/sql-dialect.ts'
 import { archivedBefore } from './archived.ts'
 import { timeRange } from './range.ts'
-import { rangeText, type ReportOptions } from './report.ts'
-import { madeBy } from './sums.ts'
+import { rangeText, type ReportedRange, type ReportOptions } from './report.ts'
+import { madeBy, type UsageFilter } from './sums.ts'
 
 type Schemas = components['schemas']
 
-/** The requested failed calls; the texts are the contract's parameters, unparsed. */
-type ErrorsRequest = {
-  accountId: string
-  mode: Schemas['Mode']
-  from?: string | undefined
-  to?: string | undefined
-  model?: string | undefined
-  keyId?: string | undefined
-  member?: string | undefined
-}
+type ErrorsRequest = ReportedRange &
+  Pick<UsageFilter, 'model' | 'member'> & { keyId?: string | undefined }
 
 export type RequestErrors = ReturnType<typeof createRequestErrors>
 

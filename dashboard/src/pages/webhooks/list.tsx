@@ -54,8 +54,8 @@ function Webhooks({ webhooks }: { webhooks: readonly Schemas['Webhook'][] }) {
         <Sketch of="rows" />
         <h2>No alerts or webhooks yet</h2>
         <p>
-          Slack, a mailbox or your server is told when a budget is nearly used or refuses calls,
-          when a provider fails, and when an hour is unusually expensive.
+          An alert says that a budget reaches a threshold or refuses calls, that a provider fails,
+          or that an hour costs far more than usual. It goes to Slack, a mailbox or your server.
         </p>
         <p>
           A server is also notified when a picture or a response in the background is ready, so that
