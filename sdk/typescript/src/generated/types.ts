@@ -10768,7 +10768,7 @@ export type NoFallbackHeader = Switch;
 export type AllowRepeatHeader = Switch;
 
 /**
- * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+ * At most 8 tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
  */
 export type TagsHeader = string;
 
@@ -10813,7 +10813,7 @@ export type CreateImageData = {
          */
         'x-gateway-allow-repeat'?: Switch;
         /**
-         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         * At most 8 tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
          */
         'x-gateway-tags'?: string;
         /**
@@ -10878,7 +10878,7 @@ export type CreateImageEditData = {
          */
         'x-gateway-allow-repeat'?: Switch;
         /**
-         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         * At most 8 tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
          */
         'x-gateway-tags'?: string;
         /**
@@ -11106,7 +11106,7 @@ export type CreateChatCompletionData = {
          */
         'x-gateway-allow-repeat'?: Switch;
         /**
-         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         * At most 8 tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
          */
         'x-gateway-tags'?: string;
     };
@@ -11168,7 +11168,7 @@ export type CreateMessageData = {
          */
         'x-gateway-allow-repeat'?: Switch;
         /**
-         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         * At most 8 tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
          */
         'x-gateway-tags'?: string;
     };
@@ -11248,7 +11248,7 @@ export type CreateResponseData = {
          */
         'x-gateway-allow-repeat'?: Switch;
         /**
-         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         * At most 8 tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
          */
         'x-gateway-tags'?: string;
     };
@@ -11318,7 +11318,7 @@ export type CompactResponseData = {
          */
         'x-gateway-allow-repeat'?: Switch;
         /**
-         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         * At most 8 tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
          */
         'x-gateway-tags'?: string;
     };
@@ -11516,7 +11516,7 @@ export type CreateEmbeddingData = {
          */
         'x-gateway-allow-repeat'?: Switch;
         /**
-         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         * At most 8 tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
          */
         'x-gateway-tags'?: string;
     };
@@ -11570,7 +11570,7 @@ export type CreateModerationData = {
          */
         'x-gateway-allow-repeat'?: Switch;
         /**
-         * Tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
+         * At most 8 tags of 1 to 64 letters, digits and any of `_.:=@/+-`, separated by commas.
          */
         'x-gateway-tags'?: string;
     };
