@@ -226,12 +226,12 @@ if (import.meta.main) {
       ? runSpecs([...suites.programs, ...suites.large, ...suites.eachStore], 'postgres')
       : runSpecs(suites.oneProcess, 'sqlite'),
   ])
-  process.stdout.write(
-    values.all
-      ? `Not run here: ${suites.oneProcess.length} spec files of one process; npm test runs them.\n`
-      : leftOutOf(suites),
-  )
-  if (!isGreen) failed.push('tests')
+  const leftOut = values.all
+    ? `Not run here: ${suites.oneProcess.length} spec files of one process; npm test runs them.\n`
+    : leftOutOf(suites)
+  // Failures are the last lines, since a cut log keeps those.
+  if (isGreen) process.stdout.write(leftOut)
+  else failed.push('tests')
   process.stdout.write(failed.length === 0 ? 'All passed.\n' : `FAILED: ${failed.join(', ')}.\n`)
   process.exitCode = failed.length === 0 ? 0 : 1
 }
