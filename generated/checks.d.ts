@@ -68,6 +68,7 @@ export const bodyChecks: {
   createProviderKey: Check<operations['createProviderKey']['requestBody']['content']['application/json']>
   testProviderKey: Check<operations['testProviderKey']['requestBody']['content']['application/json']>
   replaceStoredSettings: Check<operations['replaceStoredSettings']['requestBody']['content']['application/json']>
+  reconcileCosts: Check<operations['reconcileCosts']['requestBody']['content']['application/json']>
 }
 export const toolChecks: { [Name in keyof tools['schemas']]: Check<tools['schemas'][Name]> }
 export const schemaChecks: {

@@ -2223,6 +2223,25 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "reconcileCosts",
+    "method": "post",
+    "path": "/api/reconcile",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "streams": false,
+    "forOperators": true,
+    "alsoAt": []
+  },
+  {
     "id": "reloadSettings",
     "method": "post",
     "path": "/api/reload",
@@ -2608,6 +2627,11 @@ export const bodyMembers = {
   ],
   "replaceStoredSettings": [
     "content"
+  ],
+  "reconcileCosts": [
+    "content",
+    "provider",
+    "tolerance_usd"
   ]
 } as const
 

@@ -2125,6 +2125,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/reconcile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare a cost export with the ledger
+         * @description Operators only. Compares the cost export of a vendor with the live calls of all accounts, by
+         *     model and day (UTC). Reads OpenAI's and Anthropic's exports as CSV, and the JSON of their cost
+         *     APIs. The command `reconcile` reads larger files.
+         */
+        post: operations["reconcileCosts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/reload": {
         parameters: {
             query?: never;
@@ -5106,6 +5128,12 @@ export interface components {
             last_success_at: string | null;
             /** @description The last failure in the measured time range. */
             last_failure: components["schemas"]["NullableLastFailure"];
+            /**
+             * Format: date-time
+             * @description The first failure after the last success, in the measured time range; null if the latest
+             *     attempt succeeded.
+             */
+            failing_since: string | null;
         };
         /** @description The providers of the gateway. */
         ProviderList: {
@@ -5113,6 +5141,110 @@ export interface components {
             measured: components["schemas"]["NullableMeasured"];
             /** @description The providers, also those that are not configured. */
             data: components["schemas"]["ProviderReport"][];
+        };
+        /** @description The content of a cost export, as CSV or JSON. */
+        CostExportText: string;
+        /**
+         * @description The largest difference in dollars that is no drift; 0.01 by default.
+         * @example 0.01
+         */
+        ToleranceUsd: string;
+        /** @description A cost export of a vendor, and the calls to compare it with. */
+        CostExport: {
+            content: components["schemas"]["CostExportText"];
+            /** @description The provider of the calls; by default the vendor that writes such exports. */
+            provider?: string;
+            tolerance_usd?: components["schemas"]["ToleranceUsd"];
+        };
+        /** @description What the vendor charged, and what the ledger has. */
+        ComparedCosts: {
+            /** @description The charges of the export in dollars; credits are negative. */
+            exported_usd: string;
+            /** @description The costs of the ledger in dollars. */
+            ledger_usd: string;
+            /** @description The charges less the costs of the ledger, in dollars. */
+            difference_usd: string;
+            /**
+             * Format: int64
+             * @description Calls of unknown cost, which the ledger omits.
+             */
+            unpriced_calls: number;
+            /** @description Whether the difference exceeds the tolerance and the rounding of the vendor. */
+            drifts: boolean;
+        };
+        /** @description The costs of a model on one day. */
+        ComparedDay: {
+            /**
+             * Format: date
+             * @description The day in UTC.
+             */
+            day: string;
+            /** @description The charges of the export in dollars; credits are negative. */
+            exported_usd: string;
+            /** @description The costs of the ledger in dollars. */
+            ledger_usd: string;
+            /** @description The charges less the costs of the ledger, in dollars. */
+            difference_usd: string;
+            /**
+             * Format: int64
+             * @description Calls of unknown cost, which the ledger omits.
+             */
+            unpriced_calls: number;
+            /** @description Whether the difference exceeds the tolerance and the rounding of the vendor. */
+            drifts: boolean;
+        };
+        /** @description The costs of a model. */
+        ComparedModel: {
+            /**
+             * @description The id of the model, or the vendor's name of what the catalog does not have; `(all)` if the
+             *     export has no models.
+             */
+            model: string;
+            /** @description The charges of the export in dollars; credits are negative. */
+            exported_usd: string;
+            /** @description The costs of the ledger in dollars. */
+            ledger_usd: string;
+            /** @description The charges less the costs of the ledger, in dollars. */
+            difference_usd: string;
+            /**
+             * Format: int64
+             * @description Calls of unknown cost, which the ledger omits.
+             */
+            unpriced_calls: number;
+            /** @description Whether the difference exceeds the tolerance and the rounding of the vendor. */
+            drifts: boolean;
+            /**
+             * Format: date
+             * @description The first day that drifts; null if the model does not drift.
+             */
+            since: string | null;
+            /** @description The days on which one side has costs, oldest first. */
+            days: components["schemas"]["ComparedDay"][];
+        };
+        /** @enum {string} */
+        ReconciliationObject: "reconciliation";
+        /** @description A cost export beside the ledger. */
+        Reconciliation: {
+            object: components["schemas"]["ReconciliationObject"];
+            /** @description The provider of the calls. */
+            provider: string;
+            /**
+             * Format: date
+             * @description The first day of the export.
+             */
+            from: string;
+            /**
+             * Format: date
+             * @description The last day of the export.
+             */
+            to: string;
+            /** @description The tolerance of the comparison. */
+            tolerance_usd: string;
+            /** @description Whether a model or the total drifts. */
+            drifts: boolean;
+            total: components["schemas"]["ComparedCosts"];
+            /** @description The models that one side has. */
+            models: components["schemas"]["ComparedModel"][];
         };
         /** @enum {string} */
         ReloadObject: "reload";
@@ -21870,7 +22002,8 @@ export interface operations {
                      *             "cause": "overloaded",
                      *             "status": 503,
                      *             "upstream_model": "qwen-image-plus"
-                     *           }
+                     *           },
+                     *           "failing_since": null
                      *         }
                      *       ]
                      *     }
@@ -22148,6 +22281,91 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["StoredSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reconcileCosts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "start_time,amount_value,amount_currency,line_item\n1795392000,1.5,usd,\"gpt-5-nano-2025-08-07, input\"\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CostExport"];
+            };
+        };
+        responses: {
+            /** @description The comparison, also if nothing drifts. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "reconciliation",
+                     *       "provider": "openai",
+                     *       "from": "2026-11-23",
+                     *       "to": "2026-11-23",
+                     *       "tolerance_usd": "0.01",
+                     *       "drifts": true,
+                     *       "total": {
+                     *         "exported_usd": "1.5",
+                     *         "ledger_usd": "1.25",
+                     *         "difference_usd": "0.25",
+                     *         "unpriced_calls": 0,
+                     *         "drifts": true
+                     *       },
+                     *       "models": [
+                     *         {
+                     *           "model": "gpt-5-nano",
+                     *           "exported_usd": "1.5",
+                     *           "ledger_usd": "1.25",
+                     *           "difference_usd": "0.25",
+                     *           "unpriced_calls": 0,
+                     *           "drifts": true,
+                     *           "since": "2026-11-23",
+                     *           "days": [
+                     *             {
+                     *               "day": "2026-11-23",
+                     *               "exported_usd": "1.5",
+                     *               "ledger_usd": "1.25",
+                     *               "difference_usd": "0.25",
+                     *               "unpriced_calls": 0,
+                     *               "drifts": true
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Reconciliation"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -1,3 +1,4 @@
+import type { components } from '../../generated/types.ts'
 import type { Refusals } from '../accounts/refusals.ts'
 import type { RequestsRequest } from '../accounts/usage/export.ts'
 import type { Latencies } from '../accounts/usage/latency.ts'
@@ -7,15 +8,19 @@ import type { Requests } from '../accounts/usage/requests.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { ok } from './answers.ts'
 
+type Schemas = components['schemas']
+
 /** Dependencies of the operations on usage. */
 export type UsageParts = {
   usage: UsageReports & Latencies
   requests: Requests & RequestErrors
   refusals: Pick<Refusals, 'list'>
+  /** Compares a vendor's cost export with the ledger; `accountId` is the account that asks. */
+  reconcile: (accountId: string, of: Schemas['CostExport']) => Promise<Schemas['Reconciliation']>
 }
 
 /** The handlers of an account's calls and usage sums. */
-export function usageOperations({ usage, requests, refusals }: UsageParts) {
+export function usageOperations({ usage, requests, refusals, reconcile }: UsageParts) {
   return {
     reportUsage: async ({ caller, query }) => {
       const { group_by: groupBy = [], order_by: orderBy, cursor, limit } = query
@@ -45,6 +50,11 @@ export function usageOperations({ usage, requests, refusals }: UsageParts) {
       const { from, to, mode, key_id: keyId } = query
       return ok(await refusals.list({ caller, from, to, mode, keyId }))
     },
+    reconcileCosts: async ({ caller: { accountId }, body }) => ({
+      status: 200,
+      json: await reconcile(accountId, body),
+      mayBeCoded: true,
+    }),
   } satisfies Partial<Operations>
 }
 

@@ -3,6 +3,7 @@ import { createConnectionLists } from '../accounts/connection-lists.ts'
 import { createKeys, type Keys } from '../accounts/keys.ts'
 import { createUsageExports } from '../accounts/usage/export.ts'
 import { createRecentAttempts } from '../accounts/usage/recent-attempts.ts'
+import { reconcile } from '../accounts/usage/reconcile.ts'
 import { createUsageReports } from '../accounts/usage/report.ts'
 import { createLatencies } from '../accounts/usage/latency.ts'
 import { createRequestErrors } from '../accounts/usage/request-errors.ts'
@@ -25,7 +26,7 @@ import { announcedTextMax } from '../peers/announcement.ts'
 import type { Channel } from '../peers/channel.ts'
 import { refusedCounter } from '../policy/rate-limit.ts'
 import { createRouteOrder } from '../policy/route-order.ts'
-import { namePrefixes as prefixes, vendorOf } from '../providers/index.ts'
+import { costForms, namePrefixes as prefixes, vendorOf } from '../providers/index.ts'
 import { describeProviders } from '../providers/overview.ts'
 import { v1Forms } from '../v1/index.ts'
 import type { Calls } from './calls.ts'
@@ -173,6 +174,11 @@ function administration(parts: Built, keys: Keys): ApiOperations {
     usage: { ...createUsageReports({ reader, clock }), ...createLatencies({ reader, clock }) },
     exports: createUsageExports({ reader, clock }),
     requests: { ...createRequests({ reader }), ...createRequestErrors({ reader, clock }) },
+    reconcile: async (accountId, request) => {
+      const end = reader.begin(accountId)
+      const idOf = (name: string) => current().models.catalog.get(name)?.row.id
+      return reconcile(reader, { ...request, forms: costForms, idOf }).finally(end)
+    },
   })
 }
 

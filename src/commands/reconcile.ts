@@ -1,18 +1,15 @@
 import { createReadStream } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
-import { reconcile as compare, type Reconciliation } from '../accounts/usage/reconcile.ts'
+import type { components } from '../../generated/types.ts'
+import { reconcile as compare } from '../accounts/usage/reconcile.ts'
 import { configuredCatalog, readCatalogRows } from '../catalog/catalog.ts'
-import { readAmount, readCostExport } from '../core/money/cost-export.ts'
 import { systemReason } from '../core/words/system-reason.ts'
-import { namePrefixes, vendors } from '../providers/index.ts'
+import { costForms, namePrefixes } from '../providers/index.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
 import { shownName, tableText } from './lists.ts'
 import { withStore } from './with-store.ts'
 
 const bytesMax = 32 * 1024 * 1024
-const forms = vendors.flatMap(({ id, costForms = [] }) =>
-  costForms.map((form) => ({ ...form, id })),
-)
 
 /** reconcile: compares a vendor's cost export with the ledger; fails if they differ. */
 export const reconcile: Command = async (words, context) => {
@@ -21,17 +18,14 @@ export const reconcile: Command = async (words, context) => {
   const [path] = positionals
   if (path === undefined)
     throw new UsageError('The file is missing. Usage: reconcile <file> [--provider <id>]')
-  const toleranceNanoUsd = readAmount(values['tolerance-usd'] ?? '0.01', 9)
-  if (toleranceNanoUsd === undefined || toleranceNanoUsd < 0n)
-    throw new UsageError('--tolerance-usd must be an amount in dollars. For example: 0.01')
-  const { form, costs } = readCostExport(await contentOf(path), forms)
-  const provider = values.provider ?? form.id
+  const { provider, 'tolerance-usd': tolerance_usd } = values
+  const content = await contentOf(path)
   return withStore('none', context, async ({ store, config, clock }) => {
     const rows = readCatalogRows()
     const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock })
-    const modelOf = (item: string) =>
-      catalog.get(`${provider}/${item}`)?.row.id ?? `${provider}/${item}`
-    const found = await compare(store.reader, { provider, costs, modelOf, toleranceNanoUsd })
+    const idOf = (name: string) => catalog.get(name)?.row.id
+    const request = { content, provider, tolerance_usd, forms: costForms, idOf }
+    const found = await compare(store.reader, request)
     return { text: values.json ? jsonText(found) : textOf(found), failed: found.drifts }
   })
 }
@@ -46,6 +40,8 @@ async function contentOf(path: string): Promise<string> {
   if (content.length <= bytesMax) return content.toString('utf8')
   throw new UsageError(`${path} has more than ${bytesMax} bytes. Export fewer days.`)
 }
+
+type Reconciliation = components['schemas']['Reconciliation']
 
 function textOf({ provider, from, to, tolerance_usd: tolerance, total, models }: Reconciliation) {
   const drifting = models.filter(({ drifts }) => drifts)

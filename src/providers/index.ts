@@ -79,6 +79,11 @@ export const namePrefixes: Readonly<Record<string, readonly string[]>> = Object.
   vendors.map((vendor) => [vendor.id, vendor.namePrefixes ?? []]),
 )
 
+/** The forms of cost exports, each with the provider that writes it. */
+export const costForms = vendors.flatMap(({ id: provider, costForms: forms = [] }) =>
+  forms.map((form) => ({ ...form, provider })),
+)
+
 /** The variable that enables a provider; undefined for an endpoint of the operator. */
 export function settingFor(providerId: string): string | undefined {
   return vendorOf(providerId)?.keyVariables[0]

@@ -80,13 +80,14 @@ function settingsOf(id: string, configured: Configured | undefined): Pick<Provid
   }
 }
 
-type Observed = 'health' | 'failures' | 'last_success_at' | 'last_failure'
+type Observed = 'health' | 'failures' | 'last_success_at' | 'last_failure' | 'failing_since'
 
 function observed(attempts: readonly TimedAttempt[]): Pick<Provider, Observed> {
   const failed = attempts.filter(isFailure)
   const causes = Map.groupBy(failed, ({ outcome }) => outcome)
   const success = latest(attempts.filter(({ outcome }) => outcome === 'ok'))
   const failure = latest(failed)
+  const times = failed.map(({ at }) => at).filter((at) => at > (success?.at ?? 0))
   return {
     health: measuresOf(attempts),
     failures: [...causes]
@@ -102,6 +103,7 @@ function observed(attempts: readonly TimedAttempt[]): Pick<Provider, Observed> {
             status: failure.status ?? null,
             upstream_model: failure.upstreamModel,
           },
+    failing_since: times.length === 0 ? null : timeText(Math.min(...times)),
   }
 }
 

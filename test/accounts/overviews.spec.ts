@@ -136,6 +136,7 @@ forEachStore('the catalog and the providers', () => {
         { cause: 'timeout', attempts: 1 },
       ],
       last_success_at: '2026-11-22T11:30:00.000Z',
+      failing_since: '2026-11-22T11:40:00.000Z',
     })
     expect(shown.last_failure?.at).to.equal('2026-11-22T11:40:00.000Z')
   })

@@ -37,15 +37,11 @@ describe('the command reconcile refuses', () => {
       `${head}1759276800,1,eur,a\n`,
       /^Line 2, column amount_currency: "eur" is not USD/,
     ],
-    [
-      'too few columns',
-      `${head}1759276800,1\n`,
-      /^Line 2, column \w+: there are 2 columns, but 4 in the header\./,
-    ],
+    ['too few columns', `${head}1759276800,1\n`, /^Line 2, column \w+: invalid record length\./],
     [
       'an open quotation mark',
       `${head}1759276800,1,usd,"a\nb\n`,
-      /^Line 2, column line_item: a quotation mark is wrong\./,
+      /^Line 3, column line_item: quote not closed\./,
     ],
     [
       'a line break in a name',
@@ -99,8 +95,8 @@ describe('the command reconcile refuses', () => {
       [['/none.csv'], /^\/none\.csv cannot be read: it does not exist\./],
       [[folder.path], /cannot be read: it is a folder\./],
       [['/dev/zero'], /^\/dev\/zero has more than 33554432 bytes\./],
-      [[file, '--tolerance-usd', 'much'], /^--tolerance-usd must be an amount in dollars/],
-      [[file, '--tolerance-usd=-1'], /^--tolerance-usd must be an amount in dollars/],
+      [[file, '--tolerance-usd', 'much'], /^The tolerance must be an amount in dollars/],
+      [[file, '--tolerance-usd=-1'], /^The tolerance must be an amount in dollars/],
     ]
     writeFileSync(file, head)
     for (const [words, message] of each) {

@@ -78,6 +78,7 @@ export const requiredAccess: Readonly<Record<string, RequiredAccess>> = {
   retrieveRequest: 'usage:read',
   listCatalog: 'usage:read',
   listProviders: 'operators',
+  reconcileCosts: 'operators',
   reloadSettings: 'operators',
   retrieveStoredSettings: 'operators',
   replaceStoredSettings: 'operators',

@@ -72,6 +72,9 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     retrieveRequest: async (gateway, key) => ({ path: { id: await recordedCall(gateway, key) } }),
     postMcp: async () => ({ body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
     replaceStoredSettings: async () => ({ body: { content: 'aliases: {fast: gpt-5-mini}' } }),
+    reconcileCosts: async () => ({
+      body: { content: 'usage_date_utc,model,cost_usd\n2026-11-01,a,1' },
+    }),
     createProviderKey: async ({ db }) => {
       await db.deleteFrom('provider_keys').execute()
       return { path: offline, body: newProviderKey }

@@ -1,36 +1,45 @@
 import { sql } from 'kysely'
+import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../../core/error.ts'
-import type { ExportedCost } from '../../core/money/cost-export.ts'
+import { readAmount, readCostExport, type CostForm } from '../../core/money/cost-export.ts'
 import { usdText } from '../../core/money/price.ts'
 import type { Reader } from '../../storage/reader.ts'
 import { dayMs } from './range.ts'
 
-type Options = {
-  provider: string
-  costs: readonly ExportedCost[]
-  /** The id of a model in the ledger, by its name in the export. */
-  modelOf: (item: string) => string
-  /** The largest difference of a day and model that is no drift. */
-  toleranceNanoUsd: bigint
+type Schemas = components['schemas']
+type Options = Schemas['CostExport'] & {
+  /** The forms of exports, each with the provider that writes it. */
+  forms: readonly (CostForm & { provider: string })[]
+  /** The id of a model in the catalog; undefined if it is unknown. */
+  idOf: (name: string) => string | undefined
 }
 /** A part of the amounts of a day and model; `exported` and `rounding` are in 1e-18 dollars. */
 type Part = { exported: bigint; rounding: bigint; ledgerNanoUsd: bigint; unpriced: number }
 type LedgerRow = { day: number | string; model: string; cost: string; unpriced: number | string }
-export type Reconciliation = Awaited<ReturnType<typeof reconcile>>
 
 const daysMax = 400
 const none: Part = { exported: 0n, rounding: 0n, ledgerNanoUsd: 0n, unpriced: 0 }
 const attoPerNano = 10n ** 9n
 
-/** Compares the exported costs of a provider with its live calls of all accounts, by model and UTC day. */
-export async function reconcile({ db }: Pick<Reader, 'db'>, options: Options) {
-  const { provider, costs, modelOf, toleranceNanoUsd: tolerance } = options
+/** Compares a cost export with the provider's live calls of all accounts, by model and UTC day. */
+export async function reconcile(
+  { db }: Pick<Reader, 'db'>,
+  { content, tolerance_usd: toleranceUsd = '0.01', forms, idOf, ...options }: Options,
+): Promise<Schemas['Reconciliation']> {
+  const tolerance = readAmount(toleranceUsd, 9)
+  if (tolerance === undefined || tolerance < 0n) {
+    const text = 'The tolerance must be an amount in dollars. For example: 0.01'
+    throw new GatewayError('invalid_value', text, { param: 'tolerance_usd' })
+  }
+  const { form, costs } = await readCostExport(content, forms)
+  const { provider = form.provider } = options
+  const modelOf = (item: string) => idOf(`${provider}/${item}`) ?? `${provider}/${item}`
   const days = costs.map(({ day }) => day).sort()
   const [from, to] = [days[0]!, days.at(-1)!]
   const [begin, end] = [Date.parse(from), Date.parse(to) + dayMs]
   if (end - begin > daysMax * dayMs) {
     const text = `The export is from ${from} to ${to}, more than ${daysMax} days. Export fewer days.`
-    throw new GatewayError('invalid_value', text)
+    throw new GatewayError('invalid_value', text, { param: 'content' })
   }
   const { rows } = await sql<LedgerRow>`
     select hour_at - hour_at % ${sql.lit(dayMs)} as day, model,

@@ -1,3 +1,6 @@
+import { pipeline, Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { CsvError, parse } from 'csv-parse'
 import { isMembers, itemsOf, membersOf, textIn, type Members } from '../any-json.ts'
 import { GatewayError } from '../error.ts'
 import { isDay } from '../time.ts'
@@ -18,24 +21,24 @@ export type CostForm = {
 }
 
 /** A charge in 1e-18 dollars, and by how much rounding may have changed it. A day without charges has no item. */
-export type ExportedCost = { day: string; item?: string; attoUsd: bigint; roundingAttoUsd: bigint }
+type ExportedCost = { day: string; item?: string; attoUsd: bigint; roundingAttoUsd: bigint }
 
 /** A row, or a bucket without results. */
-type Row = { place: string; cells: Map<string, string>; isEmpty?: boolean }
+type Row = { place: string; cells: Readonly<Record<string, string>>; isEmpty?: boolean }
 
 const rowsMax = 200_000
 const attoDecimals = 18
 const kinds = 'It must be a cost export as CSV, or the JSON of an API of costs.'
 
-/** Reads a cost export in the first form that has its day column. Throws `invalid_value` with line and column. */
-export function readCostExport<Form extends CostForm>(text: string, forms: readonly Form[]) {
+/** Reads a cost export in the first form that has its day column. Rejects with `invalid_value`, with line and column. */
+export async function readCostExport<Form extends CostForm>(text: string, forms: readonly Form[]) {
   const content = text.replace(/^\uFEFF/, '')
   const isJson = /^\s*[[{]/.test(content)
   const rows = isJson ? jsonRows(content) : csvRows(content)
   let form: Form | undefined
   const costs: ExportedCost[] = []
-  for (const row of rows) {
-    form ??= forms.find(({ day }) => row.cells.has(day))
+  for await (const row of rows) {
+    form ??= forms.find(({ day }) => row.cells[day] !== undefined)
     if (form === undefined) {
       const columns = forms.map(({ day }) => day).join(', ')
       throw refused(row.place, columns, `none of these columns exists. ${kinds}`)
@@ -49,18 +52,18 @@ export function readCostExport<Form extends CostForm>(text: string, forms: reado
 
 function costOf({ place, cells, isEmpty = false }: Row, form: CostForm): ExportedCost {
   const { amountDecimals = 0, roundedDecimals } = form
-  const day = dayIn(cells.get(form.day) ?? '')
-  if (day === undefined) throw refused(place, form.day, `${shown(cells.get(form.day))} is no day.`)
-  const amount = isEmpty ? '' : cells.get(form.amount)
+  const day = dayIn(cells[form.day] ?? '')
+  if (day === undefined) throw refused(place, form.day, `${shown(cells[form.day])} is no day.`)
+  const amount = isEmpty ? '' : cells[form.amount]
   if (amount === undefined) throw refused(place, form.amount, `this column is missing. ${kinds}`)
   const none = { day, attoUsd: 0n, roundingAttoUsd: 0n }
   if (amount === '') return none
-  const currency = form.currency && cells.get(form.currency)
+  const currency = form.currency && cells[form.currency]
   if (currency !== undefined && currency.toLowerCase() !== 'usd')
     throw refused(place, form.currency!, `${shown(currency)} is not USD, which the ledger has.`)
   const attoUsd = readAmount(amount, attoDecimals - amountDecimals)
   if (attoUsd === undefined) throw refused(place, form.amount, `${shown(amount)} is no amount.`)
-  const [item = ''] = (cells.get(form.item) ?? '').slice(0, 256).split(',')
+  const [item = ''] = (cells[form.item] ?? '').slice(0, 256).split(',')
   const half =
     roundedDecimals === undefined ? 0n : 10n ** BigInt(attoDecimals - roundedDecimals) / 2n
   return { day, item: item.trim(), attoUsd, roundingAttoUsd: half }
@@ -91,26 +94,32 @@ function dayIn(text: string): string | undefined {
 }
 
 /** The rows below the header, as of RFC 4180. */
-function* csvRows(content: string): Generator<Row> {
-  const cell = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r?\n|$)/gy
-  let header: string[] | undefined
-  let cells: string[] = []
-  for (let [line, first, end] = [1, 1, ','] as [number, number, string | undefined]; end !== '';) {
-    const found = cell.exec(content)
-    const column = header?.[cells.length] ?? String(cells.length + 1)
-    if (found === null) throw refused(`Line ${line}`, column, 'a quotation mark is wrong.')
-    end = found[3]
-    cells.push(found[1]?.replaceAll('""', '"') ?? found[2]!)
-    line += found[0].split('\n').length - 1
-    if (end === ',') continue
-    const wrong = `there are ${cells.length} columns, but ${header?.length} in the header.`
-    const place = `Line ${first}`
-    if (header === undefined) header = cells.map((name) => name.trim())
-    else if (cells.length === header.length)
-      yield { place, cells: new Map(header.map((name, at) => [name, cells[at]!])) }
-    else if (cells.join('') !== '') throw refused(place, column, wrong)
-    cells = []
-    first = line
+async function* csvRows(content: string): AsyncGenerator<Row> {
+  const columns = (names: string[]) => names.map((name) => name.trim())
+  // A file that was edited may have both.
+  const record_delimiter = ['\r\n', '\n']
+  const parser = parse({ columns, record_delimiter, info: true, skip_empty_lines: true })
+  try {
+    const parsed = pipeline(Readable.from(piecesOf(content)), parser, () => undefined)
+    for await (const { record, info } of parsed as AsyncIterable<ParsedRow>)
+      yield { place: `Line ${info.lines}`, cells: record }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    const { message, lines, column } = error
+    const [reason = ''] = message.split(':')
+    throw refused(`Line ${String(lines)}`, String(column), `${reason.toLowerCase()}.`)
+  }
+}
+
+type ParsedRow = { record: Record<string, string>; info: { lines: number } }
+
+const pieceLength = 65_536
+
+/** Pieces of a text; other work of the process runs between them. */
+async function* piecesOf(text: string): AsyncGenerator<string> {
+  for (let at = 0; at < text.length; at += pieceLength) {
+    yield text.slice(at, at + pieceLength)
+    await setImmediate()
   }
 }
 
@@ -121,9 +130,10 @@ function* jsonRows(content: string): Generator<Row> {
   for (const [index, bucket] of buckets.entries()) {
     const { results, ...own } = membersOf(bucket)
     const place = `data[${index}]`
-    if (itemsOf(results).length === 0) yield { place, cells: new Map(flat(own)), isEmpty: true }
+    if (itemsOf(results).length === 0)
+      yield { place, cells: Object.fromEntries(flat(own)), isEmpty: true }
     for (const [at, result] of itemsOf(results).entries()) {
-      const cells = new Map([...flat(own), ...flat(membersOf(result))])
+      const cells = Object.fromEntries([...flat(own), ...flat(membersOf(result))])
       yield { place: `${place}.results[${at}]`, cells }
     }
   }
@@ -151,7 +161,8 @@ function flat(members: Members): [string, string][] {
 }
 
 function refused(place: string, column: string, reason: string): GatewayError {
-  return new GatewayError('invalid_value', `${place}, column ${column}: ${reason}`)
+  const text = `${place}, column ${column}: ${reason}`
+  return new GatewayError('invalid_value', text, { param: 'content' })
 }
 
 function shown(text = ''): string {

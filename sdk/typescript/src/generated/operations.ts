@@ -126,6 +126,8 @@ import type {
   MessageStreamEvent,
   QuotePriceData,
   QuotePriceResponses,
+  ReconcileCostsData,
+  ReconcileCostsResponses,
   RedeliverWebhookData,
   RedeliverWebhookResponses,
   ReloadSettingsData,
@@ -1079,6 +1081,15 @@ export const retrieveStoredSettings: Operation<RetrieveStoredSettingsData, Retri
  * `POST /api/providers/{provider_id}/keys`. Invalid settings are refused with every fault.
  */
 export const replaceStoredSettings: Operation<ReplaceStoredSettingsData, ReplaceStoredSettingsResponses> = operation('PUT', '/api/settings')
+
+/**
+ * Compare a cost export with the ledger
+ *
+ * Operators only. Compares the cost export of a vendor with the live calls of all accounts, by
+ * model and day (UTC). Reads OpenAI's and Anthropic's exports as CSV, and the JSON of their cost
+ * APIs. The command `reconcile` reads larger files.
+ */
+export const reconcileCosts: Operation<ReconcileCostsData, ReconcileCostsResponses> = operation('POST', '/api/reconcile')
 
 /**
  * Reload the settings

@@ -4204,6 +4204,12 @@ export type ProviderReport = {
      * The last failure in the measured time range.
      */
     last_failure: NullableLastFailure;
+    /**
+     * The first failure after the last success, in the measured time range; null if the latest
+     * attempt succeeded.
+     *
+     */
+    failing_since: string | null;
 };
 
 /**
@@ -4216,6 +4222,158 @@ export type ProviderList = {
      * The providers, also those that are not configured.
      */
     data: Array<ProviderReport>;
+};
+
+/**
+ * The content of a cost export, as CSV or JSON.
+ */
+export type CostExportText = string;
+
+/**
+ * The largest difference in dollars that is no drift; 0.01 by default.
+ */
+export type ToleranceUsd = string;
+
+/**
+ * A cost export of a vendor, and the calls to compare it with.
+ */
+export type CostExport = {
+    content: CostExportText;
+    /**
+     * The provider of the calls; by default the vendor that writes such exports.
+     */
+    provider?: string;
+    tolerance_usd?: ToleranceUsd;
+};
+
+/**
+ * What the vendor charged, and what the ledger has.
+ */
+export type ComparedCosts = {
+    /**
+     * The charges of the export in dollars; credits are negative.
+     */
+    exported_usd: string;
+    /**
+     * The costs of the ledger in dollars.
+     */
+    ledger_usd: string;
+    /**
+     * The charges less the costs of the ledger, in dollars.
+     */
+    difference_usd: string;
+    /**
+     * Calls of unknown cost, which the ledger omits.
+     */
+    unpriced_calls: number;
+    /**
+     * Whether the difference exceeds the tolerance and the rounding of the vendor.
+     */
+    drifts: boolean;
+};
+
+/**
+ * The costs of a model on one day.
+ */
+export type ComparedDay = {
+    /**
+     * The day in UTC.
+     */
+    day: string;
+    /**
+     * The charges of the export in dollars; credits are negative.
+     */
+    exported_usd: string;
+    /**
+     * The costs of the ledger in dollars.
+     */
+    ledger_usd: string;
+    /**
+     * The charges less the costs of the ledger, in dollars.
+     */
+    difference_usd: string;
+    /**
+     * Calls of unknown cost, which the ledger omits.
+     */
+    unpriced_calls: number;
+    /**
+     * Whether the difference exceeds the tolerance and the rounding of the vendor.
+     */
+    drifts: boolean;
+};
+
+/**
+ * The costs of a model.
+ */
+export type ComparedModel = {
+    /**
+     * The id of the model, or the vendor's name of what the catalog does not have; `(all)` if the
+     * export has no models.
+     *
+     */
+    model: string;
+    /**
+     * The charges of the export in dollars; credits are negative.
+     */
+    exported_usd: string;
+    /**
+     * The costs of the ledger in dollars.
+     */
+    ledger_usd: string;
+    /**
+     * The charges less the costs of the ledger, in dollars.
+     */
+    difference_usd: string;
+    /**
+     * Calls of unknown cost, which the ledger omits.
+     */
+    unpriced_calls: number;
+    /**
+     * Whether the difference exceeds the tolerance and the rounding of the vendor.
+     */
+    drifts: boolean;
+    /**
+     * The first day that drifts; null if the model does not drift.
+     */
+    since: string | null;
+    /**
+     * The days on which one side has costs, oldest first.
+     */
+    days: Array<ComparedDay>;
+};
+
+export type ReconciliationObject = 'reconciliation';
+
+/**
+ * A cost export beside the ledger.
+ */
+export type Reconciliation = {
+    object: ReconciliationObject;
+    /**
+     * The provider of the calls.
+     */
+    provider: string;
+    /**
+     * The first day of the export.
+     */
+    from: string;
+    /**
+     * The last day of the export.
+     */
+    to: string;
+    /**
+     * The tolerance of the comparison.
+     */
+    tolerance_usd: string;
+    /**
+     * Whether a model or the total drifts.
+     */
+    drifts: boolean;
+    total: ComparedCosts;
+    /**
+     * The models that one side has.
+     */
+    models: Array<ComparedModel>;
 };
 
 export type ReloadObject = 'reload';
@@ -14091,6 +14249,30 @@ export type ReplaceStoredSettingsResponses = {
 };
 
 export type ReplaceStoredSettingsResponse = ReplaceStoredSettingsResponses[keyof ReplaceStoredSettingsResponses];
+
+export type ReconcileCostsData = {
+    body: CostExport;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/reconcile';
+};
+
+export type ReconcileCostsResponses = {
+    /**
+     * The comparison, also if nothing drifts.
+     */
+    200: Reconciliation;
+};
+
+export type ReconcileCostsResponse = ReconcileCostsResponses[keyof ReconcileCostsResponses];
 
 export type ReloadSettingsData = {
     body?: never;
