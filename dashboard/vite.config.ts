@@ -1,3 +1,5 @@
+import { appendFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig } from 'vite'
 
 /** A running gateway, to which the development server forwards all requests for other files than the dashboard's. */
@@ -5,6 +7,11 @@ const gateway = process.env['GATEWAY_URL'] ?? 'http://127.0.0.1:8080'
 
 /** Modules bundled into one file: the frame, and modules that the first page shares. Separate files would be larger. */
 const first = /\/src\/(?:main|elements\/(?:money|range-choice|table|when-loaded))\.tsx$/
+
+type Named = { name: string; version: string; license: string }
+
+const readFont = (file: string) =>
+  readFileSync(join(import.meta.dirname, '../third-party/figtree', file), 'utf8')
 
 /**
  * Build of the dashboard: files with hashed names, which the gateway serves below `/dashboard`. `npm run
@@ -24,6 +31,15 @@ export default defineConfig({
           request.url = request.url?.replace(/^\/dashboard(?=\?|$)/, '/dashboard/')
           next()
         })
+      },
+    },
+    {
+      name: 'licence-of-the-font',
+      // Vite lists only packages of npm.
+      writeBundle: ({ dir = '' }) => {
+        const { name, version, license } = JSON.parse(readFont('origin.json')) as Named
+        const title = `## ${name} - ${version} (${license})`
+        appendFileSync(join(dir, 'licences.txt'), `\n${title}\n\n${readFont('LICENSE')}`)
       },
     },
   ],

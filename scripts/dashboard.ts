@@ -17,7 +17,11 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 
 const root = join(import.meta.dirname, '..')
-const sources = ['dashboard/{index.html,*.ts,*.json,src/**/*}', 'generated/client-values.ts']
+const sources = [
+  'dashboard/{index.html,*.ts,*.json,src/**/*}',
+  'third-party/figtree/*',
+  'generated/client-values.ts',
+]
 const packages = ['vite', 'preact', '@preact/signals', 'openapi-fetch']
 const mark = join(root, 'dashboard/dist/built-from')
 /** A folder that exists while a process builds. */

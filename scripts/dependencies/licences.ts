@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundledPackages, keptPackages, productionPackages, root } from './production.ts'
 
-/** Permissive licences. The sandbox's font has the last licence. */
+/** Permissive licences. The fonts of the dashboard and the sandbox have the last two. */
 const permissive = new Set([
   '0BSD',
   'Apache-2.0',
@@ -17,6 +17,7 @@ const permissive = new Set([
   'MIT',
   'MIT-0',
   'PSF-2.0',
+  'OFL-1.1',
   'Bitstream-Vera',
 ])
 

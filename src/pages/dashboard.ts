@@ -12,7 +12,7 @@ const built = new URL('../../dashboard/dist/', import.meta.url)
 const pageHeaders = {
   vary: 'accept-encoding, cookie',
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; connect-src 'self'; " +
     "img-src 'self' data: blob:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
   'referrer-policy': 'same-origin',
   'x-frame-options': 'DENY',
@@ -22,6 +22,7 @@ const pageHeaders = {
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
+  '.woff2': 'font/woff2',
 }
 /** Browsers may cache asset files for a year, since the file names contain a hash of the content. */
 const assetHeaders = {

@@ -48,7 +48,7 @@ export function staticFile(file: StaticFile): (request: IncomingMessage) => Prom
     made.catch(() => forms.delete(coding))
     return made
   }
-  const isCoded = !file.type.startsWith('image/')
+  const isCoded = !/^(?:image|font)\//.test(file.type)
   return async ({ headers }) => {
     const coding = isCoded ? preferredCoding(headers['accept-encoding']) : 'identity'
     const { etag, found, unchanged } = await formOf(coding)

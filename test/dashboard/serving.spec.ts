@@ -28,7 +28,9 @@ describe('serving the dashboard', () => {
     const page = await get('/dashboard')
     expect(page.status).to.equal(200)
     const policy = page.headers.get('content-security-policy')!
-    expect(policy).to.match(/default-src 'none'; script-src 'self'; style-src 'self'/)
+    expect(policy).to.match(
+      /default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'/,
+    )
     expect(policy).to.contain("frame-ancestors 'none'").and.contain("base-uri 'none'")
     expect(policy).not.to.match(/unsafe|https?:|\*/)
     expect(page.headers.get('cross-origin-opener-policy')).to.equal('same-origin')
@@ -45,10 +47,13 @@ describe('serving the dashboard', () => {
     for (const path of assets) {
       for (const coding of ['br', 'gzip', 'identity']) {
         const answer = await get(path, { 'accept-encoding': coding })
-        const isCoded = Number(answer.headers.get('content-length')) < 1024 ? undefined : coding
-        if (isCoded !== undefined && coding !== 'identity') {
+        // Fonts are compressed files.
+        const isFont = path.endsWith('.woff2')
+        const isCoded = Number(answer.headers.get('content-length')) >= 1024 && !isFont
+        if (isCoded && coding !== 'identity') {
           expect(answer.headers.get('content-encoding'), path).to.equal(coding)
         }
+        if (isFont) expect(answer.headers.get('content-type')).to.equal('font/woff2')
         expect(answer.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable')
         expect(answer.headers.get('cross-origin-resource-policy')).to.equal('same-origin')
         expect(answer.headers.get('x-content-type-options')).to.equal('nosniff')
@@ -124,7 +129,10 @@ describe('serving the dashboard', () => {
   it('serves the licences of bundled packages', async () => {
     const notices = await get('/dashboard/licences')
     expect(notices.headers.get('content-type')).to.match(/^text\/plain/)
-    expect(await notices.text()).to.match(/^## preact - /m)
+    const text = await notices.text()
+    expect(text)
+      .to.match(/^## preact - /m)
+      .and.match(/^## @fontsource-variable\/figtree - .*OFL/m)
   })
 })
 
@@ -164,6 +172,10 @@ describe('the size of the dashboard', () => {
     process.stdout.write(`      bytes of script, gzip: ${report.join(', ')}\n`)
     const styles = readdirSync(join(built, 'assets')).filter((name) => name.endsWith('.css'))
     expect(packedBytes(styles)).to.be.below(20_000)
+    // Browsers load the font of the text that they show, after the page is drawn with another.
+    const fonts = readdirSync(join(built, 'assets')).filter((name) => name.endsWith('.woff2'))
+    for (const name of fonts) expect(packedBytes([name]), name).to.be.below(21_000)
+    expect(page).not.to.contain('woff2')
     // The gateway prefers Brotli, so Brotli must compress better than gzip.
     const text = readFileSync(join(built, 'assets', entry))
     expect(brotliCompressSync(text).length).to.be.below(gzipSync(text).length)

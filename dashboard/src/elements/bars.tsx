@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Chart, seriesClass, type ChartProps } from './chart.tsx'
+import { Chart, type ChartProps } from './chart.tsx'
 import { numbers, Table } from './table.tsx'
 
 /** Stacked bars over time, of all series or of the one chosen in the legend; a button shows the same numbers as a table. */
@@ -7,7 +7,7 @@ export function Bars(props: ChartProps) {
   const { caption, series, bars } = props
   const [isTable, setTable] = useState(false)
   const [only, setOnly] = useState<string>()
-  const at = series.length === 1 ? 0 : series.findIndex((name) => name === only)
+  const at = series.length === 1 ? 0 : series.findIndex(({ name }) => name === only)
   const shown =
     at === -1
       ? bars
@@ -26,7 +26,7 @@ export function Bars(props: ChartProps) {
       </figcaption>
       {series.length > 1 && !isTable && (
         <div class="legend" role="group" aria-label="Series; select one to plot it alone">
-          {series.map((name, index) => (
+          {series.map(({ name, colour }, index) => (
             <button
               key={name}
               type="button"
@@ -34,7 +34,7 @@ export function Bars(props: ChartProps) {
               aria-pressed={at === index}
               onClick={() => setOnly(at === index ? undefined : name)}
             >
-              <span class={`swatch ${seriesClass(index)}`} />
+              <span class={`swatch ${colour}`} />
               <span class="name">{name}</span>
             </button>
           ))}
@@ -47,7 +47,7 @@ export function Bars(props: ChartProps) {
 
 function Numbers({ caption, series, bars, format }: ChartProps) {
   return (
-    <Table label={caption} columns={['When', ...series.map(numbers)]}>
+    <Table label={caption} columns={['When', ...series.map(({ name }) => numbers(name))]}>
       {bars.map((bar) => (
         <tr key={bar.label}>
           <th scope="row">{bar.label}</th>

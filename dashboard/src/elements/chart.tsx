@@ -10,9 +10,11 @@ export type Bar = {
   /** The same for each series; a series without an address has the address of the bar. */
   partHrefs: readonly string[]
 }
+/** A name, and the class of its colour. */
+export type Series = { name: string; colour: string }
 export type ChartProps = {
   caption: string
-  series: readonly string[]
+  series: readonly Series[]
   bars: readonly Bar[]
   /** Formats a value. */
   format: (value: number) => string
@@ -24,12 +26,6 @@ export type ChartProps = {
 const linesMax = 4
 /** Number of labels below the bars, at most. */
 const labelsMax = 8
-const seriesColours = 8
-
-/** The class that colours a series. */
-export function seriesClass(index: number): string {
-  return `series-${index % seriesColours}`
-}
 
 /** Place of the pointer or the focus: a bar, or the part of a series in it. */
 type Pointed = { bar: number; part?: number | undefined }
@@ -114,7 +110,7 @@ function Stack({ bar, series, format, top, isStop, onPoint, onFocus }: StackProp
       />
       {bar.values.map((value, part) => {
         const look = {
-          class: `part ${seriesClass(part)}`,
+          class: `part ${series[part]!.colour}`,
           style: { height: `${(value / top) * 100}%` },
         }
         if (value === 0) return null
@@ -125,7 +121,7 @@ function Stack({ bar, series, format, top, isStop, onPoint, onFocus }: StackProp
             {...look}
             href={bar.partHrefs[part] ?? bar.href}
             tabIndex={-1}
-            aria-label={`${series[part]}, ${bar.label}: ${format(value)}`}
+            aria-label={`${series[part]!.name}, ${bar.label}: ${format(value)}`}
             onPointerEnter={() => onPoint(part)}
             onFocus={() => onPoint(part)}
           />
@@ -152,11 +148,11 @@ function Tip({ bar, part, at, series, format }: TipProps) {
         <strong>{format(sumOf(bar))}</strong>
       </p>
       {series.length > 1 &&
-        series.map((name, index) =>
+        series.map(({ name, colour }, index) =>
           bar.values[index] ? (
             <p key={name} class={index === part ? 'pointed' : undefined}>
               <span class="name">
-                <span class={`swatch ${seriesClass(index)}`} />
+                <span class={`swatch ${colour}`} />
                 {name}
               </span>
               <span>{format(bar.values[index])}</span>
@@ -168,7 +164,7 @@ function Tip({ bar, part, at, series, format }: TipProps) {
 }
 
 function textOf(bar: Bar, { series, format }: Values): string {
-  const parts = series.flatMap((name, index) =>
+  const parts = series.flatMap(({ name }, index) =>
     series.length > 1 && bar.values[index] ? [`${name} ${format(bar.values[index])}`] : [],
   )
   return [`${bar.label}: ${format(sumOf(bar))}`, ...parts].join(', ')

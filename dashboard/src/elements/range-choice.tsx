@@ -17,11 +17,13 @@ export function RangeChoice({ range }: { range: RangeOfTime }) {
   const months = lastMonths(new Date())
   return (
     <div class="row" role="group" aria-label="Range and keys">
-      {lastRanges.map(({ name, title }) => (
-        <Toggle key={name} isOn={range.name === name} change={{ range: name }}>
-          {title}
-        </Toggle>
-      ))}
+      <div class="segments">
+        {lastRanges.map(({ name, title }) => (
+          <Toggle key={name} isOn={range.name === name} change={{ range: name }}>
+            {title}
+          </Toggle>
+        ))}
+      </div>
       <select
         class={months.includes(range.name) ? 'small chosen' : 'small'}
         aria-label="Calendar month"

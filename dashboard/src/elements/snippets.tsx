@@ -8,12 +8,11 @@ export function Snippets({ title, ways }: { title: string; ways: readonly Lines[
   const shown = ways.find(({ name }) => name === chosen) ?? ways[0]!
   return (
     <>
-      <div class="row tabs" role="group" aria-label={title}>
+      <div class="tabs" role="group" aria-label={title}>
         {ways.map(({ name }) => (
           <button
             key={name}
             type="button"
-            class="plain small"
             aria-pressed={name === shown.name}
             onClick={() => choose(name)}
           >

@@ -1,4 +1,5 @@
 import type { Schemas } from '../../data/api.ts'
+import { colourOf } from '../../data/colours.ts'
 import { decimalsOf, shortUsd } from '../../data/money.ts'
 import { addressOf } from '../../data/place.ts'
 import { Money } from '../../elements/money.tsx'
@@ -19,6 +20,7 @@ export function Groups({ title, report, by }: Props) {
         {report.data.map((group) => (
           <tr key={group[by]}>
             <th scope="row">
+              <span class={`swatch ${colourOf(by, group[by] ?? '')}`} />
               <Name group={group} report={report} by={by} />
             </th>
             {columns.map(({ metric: { name, usdOf, valueOf, format }, places }) => (

@@ -90,7 +90,7 @@ function Sums({ byTime, before, groups, range, mode, split }: SumsProps) {
       {mode === 'live' && <Pace range={range} />}
       <section class="card">
         <div class="row split">
-          <div class="row" role="group" aria-label="Split the plot">
+          <div class="segments" role="group" aria-label="Split the plot">
             {splits.map((one) => (
               <Toggle key={one.title} isOn={split === one.by} change={{ split: one.by }}>
                 {one.title}

@@ -1,5 +1,6 @@
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
-import type { Bar } from '../../elements/chart.tsx'
+import { colourOf, othersColour, partColour } from '../../data/colours.ts'
+import type { Bar, Series } from '../../elements/chart.tsx'
 import { addressOf } from '../../data/place.ts'
 import type { Range, RangeOfTime } from '../../data/ranges.ts'
 import { accountQuery } from '../../data/session.ts'
@@ -75,8 +76,8 @@ export async function loadSplit(
   return { groups, isWhole: false }
 }
 
-/** Names of the series, and a bar for each step of the range. */
-export type Plotted = { series: string[]; bars: Bar[] }
+/** The series, and a bar for each step of the range. */
+export type Plotted = { series: Series[]; bars: Bar[] }
 
 /** Plots a metric over time, with its parts as series when it has parts. */
 export function plotOf(
@@ -89,7 +90,7 @@ export function plotOf(
   const filters = metric.parts?.map(({ filter }) => filter) ?? []
   const byTime = new Map(groups.map((group) => [timeOf(group), group.sums]))
   return {
-    series: parts.map(({ title }) => title),
+    series: parts.map(({ title }, index) => ({ name: title, colour: partColour(index) })),
     bars: range.steps.map((step) => {
       const sums = byTime.get(step.from)
       return {
@@ -126,8 +127,11 @@ export function splitPlotOf(
   const filters = own.map(([, { group }]) => filterOf(group, by))
   return {
     series: [
-      ...own.map(([, { group }]) => nameOfGroup(group, by)),
-      ...(rest.length > 0 ? ['Others'] : []),
+      ...own.map(([id, { group }]) => ({
+        name: nameOfGroup(group, by),
+        colour: colourOf(by, id),
+      })),
+      ...(rest.length > 0 ? [{ name: 'Others', colour: othersColour }] : []),
     ],
     bars: range.steps.map((step) => ({
       ...barAt(step, range, { mode, metric, filters }),

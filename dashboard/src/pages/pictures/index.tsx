@@ -13,7 +13,7 @@ export function Page() {
     <>
       <div class="head">
         <h1>Pictures</h1>
-        <div class="row" role="group" aria-label="Live or sandbox">
+        <div class="segments" role="group" aria-label="Live or sandbox">
           <Toggle isOn={mode === 'live'} change={{ mode: undefined }}>
             Live
           </Toggle>

@@ -61,7 +61,7 @@ export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode })
         )}
         <Turns turns={turns} />
       </div>
-      <Form class="card wide playground" send={send}>
+      <Form class="card playground" send={send}>
         <Pickers
           {...{ models, chosen, parameter }}
           lacksOf={(model) => chatLacks(model, inputs.count, choice)}

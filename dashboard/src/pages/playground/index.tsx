@@ -27,7 +27,7 @@ export function Page() {
     <>
       <div class="head">
         <h1>Playground</h1>
-        <div class="row" role="group" aria-label="Live or sandbox">
+        <div class="segments" role="group" aria-label="Live or sandbox">
           <Toggle isOn={mode === 'live'} change={{ mode: undefined }}>
             Live
           </Toggle>
@@ -36,7 +36,7 @@ export function Page() {
           </Toggle>
         </div>
       </div>
-      <div class="row tabs" role="group" aria-label="Pictures or chat">
+      <div class="tabs" role="group" aria-label="Pictures or chat">
         <Toggle isOn={!isChat} change={{ tab: 'pictures' }}>
           Pictures
         </Toggle>

@@ -52,7 +52,7 @@ export function Pictures({ models, mode, handed }: Props) {
   }
   return (
     <div class="workbench">
-      <Form class="card wide playground" send={run}>
+      <Form class="card playground" send={run}>
         <Pickers {...{ models, chosen, parameter }} lacksOf={wanted.lacksOf} />
         <Prompt value={choice.prompt} onInput={(prompt) => choose({ prompt })} />
         {options.inputsMax > 0 && (

@@ -25,7 +25,7 @@ export function Page() {
       <div class="head">
         <h1>Requests</h1>
       </div>
-      <nav class="views row" aria-label="Views of the requests">
+      <nav class="tabs" aria-label="Views of the requests">
         <a href={addressOf('/requests')} aria-current={isAboutErrors ? undefined : 'true'}>
           All requests
         </a>

@@ -56,7 +56,7 @@ function Name({ account: { id, name } }: { account: Account }) {
     say(`The account is now called ${renamed.name}.`)
   })
   return (
-    <Form class="card wide" send={renaming.run}>
+    <Form class="card" send={renaming.run}>
       <h2>Name</h2>
       <Said said={said} />
       <Failure error={renaming.error} />

@@ -21,7 +21,7 @@ export function Page() {
       <div class="head">
         <h1>Settings</h1>
       </div>
-      <nav class="parts" aria-label="Settings">
+      <nav class="tabs" aria-label="Settings">
         {parts.map((part) => (
           <a
             key={part.path}

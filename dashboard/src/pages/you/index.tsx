@@ -37,7 +37,7 @@ function Name() {
     say(`Your name is now ${renamed.name}.`)
   })
   return (
-    <Form class="card wide" send={renaming.run}>
+    <Form class="card" send={renaming.run}>
       <h2>Name and e-mail</h2>
       <Said said={said} />
       <Failure error={renaming.error} />

@@ -20,7 +20,7 @@ export function Password() {
   })
   const isAtField = changing.error?.param?.endsWith('_password') === true
   return (
-    <Form class="card wide" send={changing.run}>
+    <Form class="card" send={changing.run}>
       <h2>Password</h2>
       <Said said={said} />
       {!isAtField && <Failure error={changing.error} />}
