@@ -56,29 +56,6 @@ describe('the first page of the dashboard', () => {
     }
   })
 
-  it('finds a page or a request by Ctrl-K', async () => {
-    const page = await dashboard.open('/you', { width: 390 })
-    await page.getByLabel('Name').waitFor()
-    await page.keyboard.press('Control+K')
-    const field = page.getByRole('combobox', { name: 'Page or request id' })
-    // The field for the name and the search are drawn before the session, which lists the pages.
-    await page.getByRole('option', { name: 'Providers' }).waitFor()
-    await field.fill('nothing of the kind')
-    await page.getByText('Nothing matches.').waitFor()
-    await field.fill('manage')
-    await page.getByRole('option', { name: 'Providers' }).waitFor()
-    await expectGoodLooks(page)
-    await field.press('ArrowDown')
-    await field.press('Enter')
-    await page.getByRole('heading', { level: 1, name: 'Providers' }).waitFor()
-    await page.getByRole('button', { name: 'Menu' }).click()
-    await page.getByRole('button', { name: 'Search…' }).click()
-    const id = `req_${'0'.repeat(32)}`
-    await field.fill(`Request ${id} failed.`)
-    await field.press('Enter')
-    await page.getByText(`There is no call '${id}' in this account.`).waitFor()
-  })
-
   it('keeps the chosen theme', async () => {
     const page = await dashboard.open('/you')
     const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')

@@ -119,7 +119,7 @@ describe('the requests page', () => {
     await page.goBack()
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
     await page.getByRole('button', { name: 'Search…' }).click()
-    await page.getByRole('combobox', { name: 'Page or request id' }).press('Control+V')
+    await page.getByRole('combobox', { name: 'Search' }).press('Control+V')
     await page.getByRole('option', { name: `Request ${idAt(old)}` }).click()
     await page.getByText('an-old-model').first().waitFor()
   })

@@ -1,11 +1,14 @@
 import { signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { toRefusal } from '../data/load.ts'
 import { addressOf, go } from '../data/place.ts'
-import { isFor } from '../data/session.ts'
+import { loadPart } from '../data/version.ts'
+import type { Refusal } from '../data/api.ts'
 import { Dialog } from '../elements/dialog.tsx'
+import { Failure } from '../elements/failure.tsx'
 import { Icon } from '../elements/icon.tsx'
-import { SearchList } from '../elements/search-list.tsx'
-import { groups, pages } from '../pages/index.ts'
+import { requestIdIn } from './request-id.ts'
+import type { Search } from './search.tsx'
 
 const isOpen = signal(false)
 
@@ -15,13 +18,14 @@ export function JumpButton() {
     <button type="button" class="plain jump" onClick={() => (isOpen.value = true)}>
       <Icon name="search" />
       Search…
-      <kbd>Ctrl K</kbd>
+      <kbd>{/\bMac/.test(navigator.userAgent) ? '⌘ K' : 'Ctrl K'}</kbd>
     </button>
   )
 }
 
-/** A search for a page, or for a request by its id; opened also by Ctrl-K or Command-K. */
+/** The search, opened also by Ctrl-K or Command-K; its script is loaded when it is first opened. */
 export function Jump({ onGone }: { onGone: () => void }) {
+  const [part, setPart] = useState<{ Search?: typeof Search; error?: Refusal }>({})
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k') return
@@ -32,26 +36,26 @@ export function Jump({ onGone }: { onGone: () => void }) {
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
   }, [])
+  useEffect(() => {
+    if (!isOpen.value || part.Search !== undefined) return
+    loadPart(() => import('./search.tsx')).then(setPart, (thrown: unknown) =>
+      setPart({ error: toRefusal(thrown) }),
+    )
+  }, [isOpen.value])
   if (!isOpen.value) return null
-  const options = pages
-    .filter((page) => isFor(page.for))
-    .map(({ path, title, group }) => ({ id: path, text: title, hint: group && groups[group] }))
   return (
     <Dialog title="Search" onClose={() => (isOpen.value = false)}>
-      <SearchList
-        label="Page or request id"
-        placeholder="A page, or a request id"
-        options={options}
-        optionOf={(text) => {
-          const id = requestIdIn(text)
-          return id === undefined ? undefined : { id: pathOf(id), text: `Request ${id}` }
-        }}
-        onPick={({ id }) => {
-          isOpen.value = false
-          onGone()
-          go(addressOf(id))
-        }}
-      />
+      <Failure error={part.error} />
+      {part.Search !== undefined && (
+        <part.Search
+          onPick={({ path, run }) => {
+            isOpen.value = false
+            onGone()
+            if (path !== undefined) go(addressOf(path))
+            run?.()
+          }}
+        />
+      )}
     </Dialog>
   )
 }
@@ -63,18 +67,9 @@ export function usePastedRequest(): void {
       const { target } = event
       const isField = target instanceof Element && target.closest('input, textarea, select')
       const id = isField ? undefined : requestIdIn(event.clipboardData?.getData('text') ?? '')
-      if (id !== undefined) go(addressOf(pathOf(id)))
+      if (id !== undefined) go(addressOf(`/requests/${id}`))
     }
     document.addEventListener('paste', paste)
     return () => document.removeEventListener('paste', paste)
   }, [])
-}
-
-/** The first request id in a text, such as an error message or a log line; undefined if no id is found. */
-function requestIdIn(text: string): string | undefined {
-  return /\breq_[0-9a-f]{32}\b/.exec(text)?.[0]
-}
-
-function pathOf(id: string): string {
-  return `/requests/${id}`
 }

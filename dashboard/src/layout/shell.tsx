@@ -151,7 +151,7 @@ function SignedInAs() {
 
 function ThemeChoice() {
   return (
-    <div class="themes" role="group" aria-label="Theme">
+    <div class="segments themes" role="group" aria-label="Theme">
       {themes.map((one) => (
         <button
           key={one}

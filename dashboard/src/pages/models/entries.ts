@@ -2,11 +2,6 @@ import type { Schemas } from '../../data/api.ts'
 
 export type Entry = Schemas['CatalogEntry']
 
-/** Path of a model's page. */
-export function pathOf(id: string): string {
-  return `/models/${id.split('/').map(encodeURIComponent).join('/')}`
-}
-
 const abilityNames: Readonly<Record<string, string>> = {
   chat: 'chat',
   streaming: 'streaming',

@@ -1,21 +1,19 @@
 import { useState } from 'preact/hooks'
-import { bodyOf, GET, type Schemas } from '../../data/api.ts'
+import type { Schemas } from '../../data/api.ts'
+import { modelNamed, pathOf } from '../../data/catalog.ts'
 import { useLoad } from '../../data/load.ts'
 import { placesOf, shortCount } from '../../data/money.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
-import { accountQuery } from '../../data/session.ts'
 import { Health, MeasuredOver } from '../../elements/health.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Money } from '../../elements/money.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
 import { Waiting } from '../../elements/waiting.tsx'
-import { comparedPrice, isForInputOnly, pathOf, pricesOf, stateOf, type Entry } from './entries.ts'
+import { comparedPrice, isForInputOnly, pricesOf, stateOf, type Entry } from './entries.ts'
 import { filtered, Filters, modalityNames, searchInPlace } from './filters.tsx'
 
 /** Number of rows shown before "Show all". */
 const rowsShown = 60
-/** Pause in typing before the gateway is asked for a name. */
-const typingPauseMs = 250
 
 /** All models that the account may use, filtered and sorted. */
 export function ModelList({ catalog }: { catalog: Schemas['CatalogList'] }) {
@@ -63,13 +61,6 @@ export function ModelList({ catalog }: { catalog: Schemas['CatalogList'] }) {
       <MeasuredOver measured={catalog.measured} />
     </>
   )
-}
-
-async function modelNamed(model: string, signal: AbortSignal): Promise<Entry[]> {
-  await new Promise((resolve) => setTimeout(resolve, typingPauseMs))
-  signal.throwIfAborted()
-  const params = { query: { ...accountQuery(), model } }
-  return (await bodyOf(GET('/api/models', { params, signal }))).data
 }
 
 type Column = 'name' | 'price' | 'context'
