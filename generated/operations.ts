@@ -1990,6 +1990,11 @@ export const operations = [
       "modality",
       "outcome",
       "tag",
+      "error_code",
+      "failed_provider",
+      "failure",
+      "cache",
+      "cost_above_usd",
       "order",
       "format"
     ],

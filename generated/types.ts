@@ -4646,6 +4646,12 @@ export interface components {
              *     counted. Null if it counted none, and for the attempt that was delivered.
              */
             cost: components["schemas"]["NullableMoney"];
+            /**
+             * @description The error message of the provider, shortened to 200 characters, without secrets, addresses
+             *     and quotations that may be part of a prompt. Null if the provider sent none, and for calls
+             *     of older versions of the gateway.
+             */
+            message: string | null;
             /** @description What the failure means and what the gateway did next; null for a successful attempt. */
             explanation: string | null;
         };
@@ -12909,6 +12915,26 @@ export interface components {
          */
         CallsKey: components["schemas"]["AnyId"];
         /**
+         * @description Return only calls that were answered with this error code.
+         * @example provider_error
+         */
+        CallsErrorCode: components["schemas"]["ErrorCode"];
+        /**
+         * @description Return only calls whose last attempt failed in this way.
+         * @example rate_limited
+         */
+        CallsFailure: components["schemas"]["FailureKind"];
+        /**
+         * @description Return only calls with this cache result.
+         * @example hit
+         */
+        CallsCache: components["schemas"]["CacheOutcome"];
+        /**
+         * @description Return only calls that cost more than this amount in US dollars.
+         * @example 0.05
+         */
+        CallsCostAbove: components["schemas"]["DecimalUsd"];
+        /**
          * @description The session id from the response to `initialize`. Cancellations and the log level apply to
          *     this session only; messages without the header share those of the API key.
          * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
@@ -21098,6 +21124,31 @@ export interface operations {
                  */
                 tag?: components["parameters"]["UsageTag"];
                 /**
+                 * @description Return only calls that were answered with this error code.
+                 * @example provider_error
+                 */
+                error_code?: components["parameters"]["CallsErrorCode"];
+                /**
+                 * @description Return only calls whose last attempt failed at this provider.
+                 * @example openai
+                 */
+                failed_provider?: components["parameters"]["UsageFailedProvider"];
+                /**
+                 * @description Return only calls whose last attempt failed in this way.
+                 * @example rate_limited
+                 */
+                failure?: components["parameters"]["CallsFailure"];
+                /**
+                 * @description Return only calls with this cache result.
+                 * @example hit
+                 */
+                cache?: components["parameters"]["CallsCache"];
+                /**
+                 * @description Return only calls that cost more than this amount in US dollars.
+                 * @example 0.05
+                 */
+                cost_above_usd?: components["parameters"]["CallsCostAbove"];
+                /**
                  * @description `desc` returns the newest first.
                  * @example desc
                  */
@@ -21212,6 +21263,7 @@ export interface operations {
                      *               "start_ms": 1,
                      *               "duration_ms": 1874.2,
                      *               "cost": null,
+                     *               "message": null,
                      *               "explanation": null
                      *             }
                      *           ],
@@ -21325,7 +21377,7 @@ export interface operations {
                  * @description Return only calls that were answered with this error code.
                  * @example provider_error
                  */
-                error_code?: components["schemas"]["ErrorCode"];
+                error_code?: components["parameters"]["CallsErrorCode"];
                 /**
                  * @description Return only calls whose last attempt failed at this provider.
                  * @example openai
@@ -21335,12 +21387,12 @@ export interface operations {
                  * @description Return only calls whose last attempt failed in this way.
                  * @example rate_limited
                  */
-                failure?: components["schemas"]["FailureKind"];
+                failure?: components["parameters"]["CallsFailure"];
                 /**
                  * @description Return only calls with this cache result.
                  * @example hit
                  */
-                cache?: components["schemas"]["CacheOutcome"];
+                cache?: components["parameters"]["CallsCache"];
                 /**
                  * @description Return only calls with API keys that this person created.
                  * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
@@ -21350,7 +21402,7 @@ export interface operations {
                  * @description Return only calls that cost more than this amount in US dollars.
                  * @example 0.05
                  */
-                cost_above_usd?: components["schemas"]["DecimalUsd"];
+                cost_above_usd?: components["parameters"]["CallsCostAbove"];
             };
             header?: never;
             path?: never;
@@ -21450,6 +21502,7 @@ export interface operations {
                      *               "start_ms": 1,
                      *               "duration_ms": 1874.2,
                      *               "cost": null,
+                     *               "message": null,
                      *               "explanation": null
                      *             }
                      *           ],
@@ -21756,6 +21809,7 @@ export interface operations {
                      *           "start_ms": 1,
                      *           "duration_ms": 1874.2,
                      *           "cost": null,
+                     *           "message": null,
                      *           "explanation": null
                      *         }
                      *       ],

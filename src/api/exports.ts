@@ -30,11 +30,15 @@ export function exportOperations({ exports: { requests, groups, auditEvents } }:
         columns: auditColumns,
       })
     },
-    exportRequests: async ({ caller, query, request }) =>
-      fileAnswer(formatOf(query.format, request.headers.accept), {
-        ...requests(rangeOf(caller, query)),
+    exportRequests: async ({ caller, query, request }) => {
+      const { error_code, cache, failure } = query
+      const { failed_provider: failedProvider, cost_above_usd: costAboveUsd } = query
+      const rows = { columns: { error_code, cache }, costAboveUsd, failedProvider, failure }
+      return fileAnswer(formatOf(query.format, request.headers.accept), {
+        ...requests({ ...rangeOf(caller, query), rows }),
         columns: requestColumns,
-      }),
+      })
+    },
     exportUsage: async ({ caller, query, request }) => {
       const range = rangeOf(caller, query)
       const groupBy = query.group_by ?? []

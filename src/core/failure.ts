@@ -70,6 +70,8 @@ type Options = {
   code?: RejectionCode | undefined
   /** The vendor's message about its own failure, which may be shown to the caller. */
   vendorText?: string | undefined
+  /** The vendor's message without texts of the caller, for the ledger. */
+  words?: string | undefined
   wasSent?: boolean | undefined
 }
 
@@ -83,6 +85,8 @@ export class ProviderFailure extends Error {
   readonly status: number | undefined
   /** The vendor's message, which is shown to the caller. */
   readonly vendorText: string | undefined
+  /** The vendor's message for the ledger; undefined if it may be text of the model. */
+  readonly words: string | undefined
   /** The caller's error code when no route is left. */
   readonly code: FailureCode
   /** Whether the request was sent before it failed: the vendor may have executed and charged it. */
@@ -97,6 +101,7 @@ export class ProviderFailure extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds
     this.status = options.status
     this.vendorText = options.vendorText
+    this.words = kind === 'no_picture' ? undefined : options.words
     this.code = options.code ?? kinds[kind].code
     this.wasSent = options.wasSent ?? false
   }

@@ -216,6 +216,9 @@ export function failedEnd(
   const { tries, context } = call
   const { mode } = context.caller
   const outcome = outcomeOf(failure)
+  // The attempt of a stream that broke off was recorded when the stream began.
+  const broken = delivered && tries.at(-1)?.attempt
+  if (broken && failure?.words) broken.message = failure.words
   const isOpen = delivered === undefined && tries.some((one) => one.failure?.mayBeCharged)
   const last = delivered === undefined ? tries.findLast(spentOf) : undefined
   const made = delivered ?? (last && { route: last.route, ...spentOf(last)! })

@@ -117,10 +117,29 @@ forEachStore('failed and cached calls', () => {
     expect(await ids({ failure: 'timeout' })).to.deep.equal([idAt(3)])
   })
 
+  it('are exported as the list shows them with the same filters', async () => {
+    for (const [filter, count] of [
+      [{ error_code: 'rate_limit_exceeded' }, 3],
+      [{ error_code: 'rate_limit_exceeded', outcome: 'failed', model: 'm' }, 2],
+      [{ failed_provider: 'openai', failure: 'timeout' }, 1],
+      [{ failed_provider: 'anthropic' }, 0],
+      [{ cache: 'hit' }, 1],
+      [{ cost_above_usd: '0.1' }, 0],
+      [{ outcome: 'failed' }, 6],
+    ] as const) {
+      const query = { ...range, mode: 'live', ...filter }
+      const listed = await get<List>('/api/requests', query)
+      const exported = await get<List>('/api/requests/export', query)
+      expect(exported.data, JSON.stringify(filter)).to.have.length(count)
+      expect(exported.data).to.deep.equal(listed.data)
+    }
+  })
+
   it('refuse an invalid filter by its name', async () => {
     for (const [path, param] of [
       ['/api/requests?failure=strange', 'failure'],
       ['/api/requests?cache=maybe', 'cache'],
+      ['/api/requests/export?cost_above_usd=much', 'cost_above_usd'],
       ['/api/requests/errors?from=yesterday', 'from'],
     ]) {
       const response = await gateway.fetch(path!, { key })

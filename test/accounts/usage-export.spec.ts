@@ -97,6 +97,7 @@ forEachStore('exports of usage', () => {
           start_ms: null,
           duration_ms: 3,
           cost: null,
+          message: null,
           explanation:
             'The provider limits the rate of requests. The same provider was tried again.',
         },
@@ -108,6 +109,7 @@ forEachStore('exports of usage', () => {
           start_ms: null,
           duration_ms: 3,
           cost: null,
+          message: null,
           explanation: null,
         },
       ],

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { copyBy, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import {
+  copyBy,
+  expectCount,
+  expectGoodLooks,
+  expectText,
+  useDashboard,
+} from '../support/dashboard.ts'
+import { suiteClock } from '../support/gateway.ts'
 import { makeFolder, projectFolder } from '../support/folder.ts'
 import { usageRow } from '../support/usage-row.ts'
 import { callTool, connectClient } from '../support/mcp-client.ts'
@@ -150,6 +157,121 @@ describe('the API keys page', () => {
     expect(await statusOf(oldKey)).to.equal(200)
     await created.getByRole('link', { name: 'Show requests' }).click()
     await created.waitForURL(/\/requests\?key_id=key_/)
+  })
+
+  it('chooses the models of a key by any name, by keyboard alone', async () => {
+    const page = await dashboard.open('/keys/new')
+    await page.getByText('No provider is configured').waitFor()
+    await page.getByLabel('Name').fill('few models')
+    await page.getByText('Permissions and expiry').press('Enter')
+    const opener = page.getByRole('button', { name: 'Choose models' })
+    await opener.press('Enter')
+    const search = page.getByRole('combobox', { name: 'Models' })
+    await search.pressSequentially('grok-4.3-lat')
+    await page
+      .locator('[role=option][aria-selected=true]', { hasText: /^xai\/grok-4\.3/ })
+      .waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').filter({ hasText: '1 chosen' }).waitFor()
+    await expectGoodLooks(page)
+    // A name that only the gateway knows.
+    await search.fill('openai/a-model-of-mine')
+    await search.press('Enter')
+    await search.fill('gemini-3.5-flash')
+    await search.press('Enter')
+    await search.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.locator('button:focus').and(opener).waitFor()
+    await page.getByRole('button', { name: 'Remove gemini-3.5-flash' }).press('Enter')
+    await page.locator('button:focus').and(opener).waitFor()
+    await expectGoodLooks(page)
+    await page.getByRole('button', { name: 'Create the key' }).press('Enter')
+    await page.getByRole('heading', { name: 'few models', level: 1 }).waitFor()
+    const { allowed_models: models } = await dashboard.gateway.db
+      .selectFrom('api_keys')
+      .select('allowed_models')
+      .where('name', '=', 'few models')
+      .executeTakeFirstOrThrow()
+    expect(JSON.parse(models!)).to.deep.equal(['xai/grok-4.3', 'openai/a-model-of-mine'])
+    await page.getByRole('link', { name: 'About this key' }).click()
+    await page.getByRole('button', { name: 'Change' }).click()
+    await page.getByRole('button', { name: 'Remove xai/grok-4.3' }).click()
+    await page.getByRole('button', { name: 'Remove openai/a-model-of-mine' }).click()
+    await page.getByText('The key may call all models.').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved. The change applies').waitFor()
+    await page.getByText('all', { exact: true }).waitFor()
+  })
+
+  it('names a model that does not exist at the field', async () => {
+    const page = await dashboard.open('/keys/new')
+    await page.getByLabel('Name').fill('wrong model')
+    await page.getByText('Permissions and expiry').click()
+    await page.getByRole('button', { name: 'Choose models' }).click()
+    await page.getByRole('combobox', { name: 'Models' }).fill('no-such-model')
+    await page.getByRole('option', { name: 'Add “no-such-model”' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    const fault = page.locator('.fault').filter({ hasText: "'no-such-model' does not exist" })
+    await fault.waitFor()
+    await expectGoodLooks(page)
+  })
+
+  it('lists spending in 30 days with one report, owner and models, and filters the keys', async () => {
+    const { gateway } = dashboard
+    const accountId = await gateway.createAccount()
+    const as = await gateway.people.signIn({ accountId })
+    const grace = await gateway.people.signIn({ accountId, role: 'admin', email: 'g@example.com' })
+    const post = async (who: typeof as, body: object) => {
+      const headers = { ...who.headers, 'content-type': 'application/json' }
+      const init = { key: null, method: 'POST', headers, body: JSON.stringify(body) }
+      const response = await gateway.fetch('/api/keys', init)
+      expect(response.status, await response.clone().text()).to.equal(201)
+      return ((await response.json()) as { id: string }).id
+    }
+    const models = ['gpt-5-mini', 'gemini-3.5-flash', 'gpt-image-2']
+    const dear = await post(as, { name: 'web shop', mode: 'live', models })
+    await post(grace, { name: 'nightly job', mode: 'live' })
+    await post(grace, { name: 'experiment', mode: 'test' })
+    const now = suiteClock()
+    const call = { account_id: accountId, key_id: dear, mode: 'live', cost_nano_usd: 1_230_000_000 }
+    await gateway.addUsage([
+      { ...usageRow('req_dear', now), ...call },
+      { ...usageRow('req_old', now - 40 * 86_400_000), ...call },
+    ])
+    const page = await dashboard.open('/keys', { as })
+    const reports: string[] = []
+    page.on('request', (one) => {
+      if (one.url().includes('/api/usage')) reports.push(one.url())
+    })
+    await page.reload()
+    const row = (name: string) => page.getByRole('row').filter({ hasText: name })
+    await expectText(
+      row('web shop'),
+      /\$1\.23\s+no budget\s+gpt-5-mini, gemini-3.5-flash and 1 more/,
+    )
+    await expectText(row('nightly job'), /\$0\.00\s+no budget\s+all\s+\S.*never used/)
+    await expectText(row('experiment'), /test\s+active\s+free/)
+    expect(reports).to.have.length(1)
+    await expectGoodLooks(page)
+    const owner = page.getByLabel('Owner')
+    await owner.selectOption(grace.personId)
+    await expectCount(page.getByRole('row'), 3)
+    await page.getByLabel('Mode').selectOption('test')
+    await expectCount(page.getByRole('row'), 2)
+    await row('experiment').waitFor()
+    await page.getByLabel('State').selectOption('revoked')
+    await page.getByText('No key matches these filters').waitFor()
+    await expectGoodLooks(page)
+    await page.getByRole('button', { name: 'Clear the filters' }).click()
+    await page.getByLabel('Name').fill('SHOP')
+    await page.getByLabel('Name').press('Enter')
+    await expectCount(page.getByRole('row'), 2)
+    await page.reload()
+    await row('web shop').waitFor()
+    await page.setViewportSize({ width: 390, height: 800 })
+    await row('web shop').getByText('$1.23').waitFor()
+    expect((await row('web shop').boundingBox())!.height).to.be.lessThan(100)
   })
 
   it('marks an invalid field, and shows any name as text', async () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import type { UsageTable } from '../../src/storage/tables.ts'
@@ -34,7 +35,14 @@ describe('the requests page', () => {
           startMs: 0,
           durationMs: 9,
         },
-        { provider: 'xai', upstreamModel: 'm', outcome: 'rate_limited', startMs: 9, durationMs: 9 },
+        {
+          provider: 'xai',
+          upstreamModel: 'm',
+          outcome: 'rate_limited',
+          message: 'Slow down, <b>please</b>.',
+          startMs: 9,
+          durationMs: 9,
+        },
       ]),
     }
     await gateway.addUsage(
@@ -70,6 +78,81 @@ describe('the requests page', () => {
     const id = idAt(now - hourMs)
     const title = `${id} · Requests · Model-Access Gateway`
     await until('the title names the request', async () => (await page.title()) === title)
+  })
+
+  it('cuts nothing at 1280 pixels, and has rows of two lines on a telephone', async () => {
+    const page = await dashboard.open('/requests', { width: 1280 })
+    await page.getByText(name).waitFor()
+    const cut = await page.evaluate<string[]>(`[...document.querySelectorAll('.table, .table *')]
+      .filter((one) => one.scrollWidth > one.clientWidth && one.clientWidth > 1)
+      .map((one) => one.outerHTML)`)
+    expect(cut).to.deep.equal([])
+    await page.getByText('Nov 22, 11:00:00').first().waitFor()
+    await page.setViewportSize({ width: 390, height: 800 })
+    const row = rowsOf(page).filter({ hasText: 'rate_limit_exceeded' }).first()
+    const cells = row.getByRole('cell')
+    const [outcome, model, cost] = await Promise.all(
+      [cells.nth(1), cells.nth(2), cells.last()].map((cell) => cell.boundingBox()),
+    )
+    expect(Math.abs(model!.y - cost!.y)).to.be.lessThan(4)
+    expect(cost!.x).to.be.greaterThan(model!.x)
+    expect(outcome!.y).to.be.greaterThan(model!.y + 10)
+    expect((await row.boundingBox())!.height).to.be.lessThan(75)
+  })
+
+  it('keeps the chosen time in sight, also between the views', async () => {
+    const page = await dashboard.open('/requests')
+    const time = page.getByLabel('Time', { exact: true })
+    await page.getByText(name).waitFor()
+    await time.selectOption('Last 24 hours')
+    await page.waitForURL(/range=day/)
+    await page.getByText(name).waitFor()
+    await page.setViewportSize({ width: 390, height: 300 })
+    await page.mouse.wheel(0, 2000)
+    await until('the page has scrolled', () => page.evaluate<boolean>('scrollY > 100'))
+    const { y, height } = (await time.boundingBox())!
+    expect(y).to.be.at.least(0)
+    expect(y + height).to.be.at.most(300)
+    await page.setViewportSize({ width: 1200, height: 800 })
+    await page.getByRole('link', { name: 'Errors by cause' }).click()
+    await page.getByRole('button', { name: '24 hours', pressed: true }).waitFor()
+    await page.getByRole('link', { name: 'All requests' }).click()
+    await expectText(time, /Last 24 hours/)
+    await time.selectOption('Exact times…')
+    await page.getByLabel('From (UTC)').fill('2026-11-22T10:30')
+    await page.waitForURL(/from=2026-11-22T10%3A30%3A00.000Z&to=/)
+    await page.getByLabel('From (UTC)').blur()
+    await expectCount(rowsOf(page).filter({ hasText: 'rate_limit' }), 0)
+    await page.getByText(name).waitFor()
+    await expectGoodLooks(page)
+    await time.selectOption('Any time')
+    await expectCount(page.getByLabel('From (UTC)'), 0)
+  })
+
+  it('exports all requests of the list with its filters', async () => {
+    const page = await dashboard.open('/requests?mode=live&outcome=failed')
+    await page.getByRole('button', { name: 'Export…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Export requests' })
+    await expectText(dialog, /any time; mode: live, outcome: failed/)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      dialog.getByRole('link', { name: 'CSV' }).click(),
+    ])
+    const text = readFileSync(await download.path(), 'utf8')
+    expect(text.match(/rate_limit_exceeded/g)).to.have.length(2)
+    expect(text.trim().split('\r\n')).to.have.length(3)
+    const lines = await dialog.getByRole('link', { name: 'JSON Lines' }).getAttribute('href')
+    expect(lines).to.match(/from=2026-09-03T.*&format=jsonl/)
+    await expectGoodLooks(page)
+    await page.keyboard.press('Escape')
+    await page.goto(`${dashboard.gateway.url}/dashboard/requests?range=month`)
+    await page.getByRole('button', { name: 'Export…' }).press('Enter')
+    await dialog.getByRole('radio', { name: 'test' }).check()
+    await dialog
+      .locator('a[href*="mode=test"][href*="format=json&"], a[href$="format=json"]')
+      .first()
+      .waitFor()
+    await expectGoodLooks(page)
   })
 
   it('sends no request while the page is hidden', async () => {
@@ -183,6 +266,7 @@ describe('the requests page', () => {
     const page = await dashboard.open(`/requests/${idAt(now - 2 * hourMs)}`)
     await page.getByText('The provider failed, or was overloaded. xai was tried next.').waitFor()
     await page.getByText('No further attempt was made.').waitFor()
+    await expectCount(page.getByText('xai said: “Slow down, <b>please</b>.”'), 2)
     await page.getByRole('heading', { name: 'Failed with' }).waitFor()
     await expectGoodLooks(page)
   })

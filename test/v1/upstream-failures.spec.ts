@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { completion, refusal } from '../support/chat-answers.ts'
+import type { components } from '../../generated/types.ts'
+import { completion, refusal, roleChunk, textChunk } from '../support/chat-answers.ts'
 import { expectError } from '../support/expect-error.ts'
 import { ownKey, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import type { ScriptedAnswer } from '../support/upstream.ts'
@@ -200,6 +201,36 @@ describe('a provider that fails', () => {
       code: 'invalid_value',
     })
     expect(passedOn).to.contain('[removed]').and.not.contain(ownKey)
+  })
+
+  const recorded = async (answer: ScriptedAnswer, body: object = {}) => {
+    own.upstream.answer(answer)
+    const response = await own.chat(body)
+    await response.text()
+    const path = `/api/requests/${response.headers.get('x-request-id')}`
+    const call = await own.gateway.fetch(path, { key: own.gateway.adminKey })
+    const { attempts } = (await call.json()) as components['schemas']['RequestRecord']
+    return attempts.map(({ message }) => message)
+  }
+
+  it('has its own words in the record of the call, without keys, addresses and quoted prompts', async () => {
+    const message =
+      `Key ${ownKey} at http://10.0.0.7/x: 'temperature' must not be "hot", but you sent ` +
+      `"my secret diary", can't read “Dear diary” or 'it is mine'.`
+    const [words] = await recorded({ status: 400, body: { error: { message } } })
+    expect(words).to.equal(
+      `Key [removed] at [address]: 'temperature' must not be "hot", but you sent […], can't read […] or […].`,
+    )
+    const cut = { status: 400, body: { error: { message: `${'word '.repeat(90)}"a long` } } }
+    expect((await recorded(cut))[0]).to.have.length(200)
+    expect(await recorded(completion('Hi.'), { temperature: 0.3 })).to.deep.equal([null])
+    expect(await recorded({ status: 503, body: '' })).to.deep.equal([null])
+  })
+
+  it('has the words that ended its stream in the record of the call', async () => {
+    const error = { message: 'Out of memory.', code: 500 }
+    const events = [roleChunk, textChunk('It '), `data: ${JSON.stringify({ error })}\n\n`]
+    expect(await recorded({ pieces: events }, { stream: true })).to.deep.equal(['Out of memory.'])
   })
 
   it('may not send more bytes than the limit', async () => {

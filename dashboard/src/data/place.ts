@@ -50,6 +50,12 @@ export function setQuery(change: Record<string, string | undefined>): void {
   go(addressOf(place.value.path, query), { replace: true })
 }
 
+/** The parameters of the address with these names and a value, unchecked: the gateway validates them. */
+export function chosenIn<Query extends object>(names: readonly (keyof Query & string)[]): Query {
+  const values = names.map((name) => [name, place.value.query.get(name) ?? ''] as const)
+  return Object.fromEntries(values.filter(([, value]) => value !== '')) as Query
+}
+
 /** Navigates by links within the dashboard without loading the document again. */
 export function followLinks(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0) return

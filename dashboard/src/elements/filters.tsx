@@ -37,6 +37,25 @@ export function ChoiceFilter({ name, label, all, choices }: ChoiceProps) {
   )
 }
 
+type TextProps = Pick<ChoiceProps, 'name' | 'label'> & { isAmount?: boolean }
+
+/** A filter with any text, which applies when the field is left or by Enter. */
+export function TextFilter({ name, label, isAmount = false }: TextProps) {
+  return (
+    <Field label={label}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          inputMode={isAmount ? 'decimal' : 'text'}
+          placeholder="any"
+          value={place.value.query.get(name) ?? ''}
+          onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })}
+        />
+      )}
+    </Field>
+  )
+}
+
 /** Whether the address contains one of these query parameters. */
 export function isFilteredBy(names: readonly string[]): boolean {
   return names.some((name) => place.value.query.get(name))

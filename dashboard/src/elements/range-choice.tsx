@@ -15,6 +15,7 @@ export function RangeChoice({ range }: { range: RangeOfTime }) {
   const isTest = modeInPlace() === 'test'
   const isOfDates = range.name.includes('..')
   const months = lastMonths(new Date())
+  const isMonth = months.some(([month]) => month === range.name)
   return (
     <div class="row" role="group" aria-label="Range and keys">
       <div class="segments">
@@ -25,16 +26,16 @@ export function RangeChoice({ range }: { range: RangeOfTime }) {
         ))}
       </div>
       <select
-        class={months.includes(range.name) ? 'small chosen' : 'small'}
+        class={isMonth ? 'small chosen' : 'small'}
         aria-label="Calendar month"
         onChange={({ currentTarget: { value } }) => value !== '' && setQuery({ range: value })}
       >
-        <option value="" selected={!months.includes(range.name)}>
+        <option value="" selected={!isMonth}>
           Month
         </option>
-        {months.map((month) => (
+        {months.map(([month, title]) => (
           <option key={month} value={month} selected={month === range.name}>
-            {monthLabel.format(new Date(`${month}-01`))}
+            {title}
           </option>
         ))}
       </select>
@@ -81,9 +82,10 @@ function Dates({ range }: { range: RangeOfTime }) {
   )
 }
 
-/** The current month and those before it, such as `2026-10`. */
-function lastMonths(now: Date): string[] {
-  return Array.from({ length: monthsOffered }, (_, index) =>
-    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - index)).toISOString().slice(0, 7),
-  )
+/** The current month and those before it, such as `2026-10`, with their names. */
+export function lastMonths(now: Date): (readonly [name: string, title: string])[] {
+  return Array.from({ length: monthsOffered }, (_, index) => {
+    const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - index))
+    return [first.toISOString().slice(0, 7), monthLabel.format(first)] as const
+  })
 }

@@ -8,12 +8,14 @@ import type { Tables } from '../../storage/tables.ts'
 import { assertInStore, assertReportable } from './archived.ts'
 import { dayMs, hourMs, timeRange, type TimeRange } from './range.ts'
 import { groupsOf, rangeText, type ReportOptions, type ReportRequest } from './report.ts'
-import { pageIn, positionIn } from './requests.ts'
+import { filtersOf, pageIn, positionIn, rareIn, type RequestFilter } from './requests.ts'
 import { conditions, timeDimensions, type Calls } from './sums.ts'
 
 type Schemas = components['schemas']
 
 export type RequestsRequest = Omit<ReportRequest, 'groupBy' | 'orderBy' | 'cursor'>
+/** Filters of single requests, which sums do not have. */
+type RowFilter = Pick<RequestFilter, 'columns' | 'costAboveUsd' | 'failedProvider' | 'failure'>
 type AuditRequest = Omit<AuditFilter, 'range'> & Pick<RequestsRequest, 'from' | 'to' | 'order'>
 export type GroupsRequest = Omit<ReportRequest, 'orderBy' | 'cursor'>
 
@@ -45,11 +47,11 @@ export function createUsageExports({ reader, clock }: ReportOptions) {
       return { ...file, pages: counted(reader, calls, pages) }
     },
     /** All requests of a range. Throws a GatewayError, as its pages do. */
-    requests: (request: RequestsRequest) => {
+    requests: (request: RequestsRequest & { rows: RowFilter }) => {
       const { calls, head } = begin(request)
       const check = () => assertInStore(reader.db, calls)
       const read = (cursor?: string) =>
-        requestsOf(reader.db, calls, { order: request.order, cursor })
+        requestsOf(reader.db, calls, { order: request.order, cursor, rows: request.rows })
       const pages = checked(check, pagesOf(read))
       const file = { head: { object: 'request_export' as const, ...head } }
       return { ...file, pages: counted(reader, calls, pages) }
@@ -166,12 +168,12 @@ function slicesOf({ from, to }: TimeRange, { groupBy, order }: ReportRequest): T
   return order === 'asc' ? slices : slices.toReversed()
 }
 
-type PageRequest = { order: 'asc' | 'desc'; cursor: string | undefined }
+type PageRequest = { order: 'asc' | 'desc'; cursor: string | undefined; rows: RowFilter }
 
 function requestsOf(
   db: Kysely<Tables>,
   { from, to, ...calls }: Calls,
-  { order, cursor }: PageRequest,
+  { order, cursor, rows }: PageRequest,
 ): Promise<Page<Schemas['RequestRecord']>> {
   const after = cursor === undefined ? undefined : positionIn(cursor)
   const span = {
@@ -181,7 +183,8 @@ function requestsOf(
     from: order === 'asc' ? (after?.at ?? from) : from,
     to: order === 'asc' || after === undefined ? to : after.at + 1,
     after,
-    rare: undefined,
+    rare: rareIn(rows.columns),
   }
-  return pageIn(db, { span, filters: [conditions(sqlDialectOf(db), calls)], limit: pageRows }, [])
+  const filters = [conditions(sqlDialectOf(db), calls), ...filtersOf(db, rows)]
+  return pageIn(db, { span, filters, limit: pageRows }, [])
 }

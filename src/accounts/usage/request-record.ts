@@ -109,6 +109,7 @@ function attemptsIn(text: string): Schemas['RequestAttempt'][] {
       attempt.costNanoUsd === undefined || attempt.costNanoUsd === null
         ? null
         : moneyOf(attempt.costNanoUsd),
+    message: attempt.message ?? null,
     explanation: explanationOf(attempt, attempts.slice(index + 1)),
   }))
 }

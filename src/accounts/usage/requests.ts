@@ -17,7 +17,7 @@ type Schemas = components['schemas']
 type RequestRecord = Schemas['RequestRecord']
 
 /** The requested calls; the texts are the contract's parameters, unparsed. */
-type RequestFilter = {
+export type RequestFilter = {
   accountId: string
   from?: string | undefined
   to?: string | undefined
@@ -149,7 +149,11 @@ function spanOf({ accountId, columns, ...range }: RequestFilter, page: PageReque
   }
 }
 
-function rareIn({ error_code: errorCode, outcome }: RequestFilter['columns']): Rare | undefined {
+/** The filter of `filtersOf` that has an index. */
+export function rareIn({
+  error_code: errorCode,
+  outcome,
+}: RequestFilter['columns']): Rare | undefined {
   if (errorCode !== undefined) return { column: 'error_code', value: errorCode }
   return outcome === undefined || outcome === 'ok'
     ? undefined
@@ -185,9 +189,10 @@ function conditions({ accountId, order, after, end, ...span }: Span) {
   ]
 }
 
-function filtersOf(
+/** The conditions of a filter, besides that on a rare column. */
+export function filtersOf(
   db: Kysely<Tables>,
-  { columns, costAboveUsd, member, failedProvider, failure, tag }: RequestFilter,
+  { columns, costAboveUsd, member, failedProvider, failure, tag }: Omit<RequestFilter, 'accountId'>,
 ): RawBuilder<boolean>[] {
   const rare = rareIn(columns)
   const equal = Object.entries(columns).flatMap(([column, value]) =>

@@ -12,6 +12,8 @@ export type Attempt = {
   outcome: 'ok' | FailureKind
   /** The HTTP status of the upstream's answer; absent without an answer. */
   status?: number
+  /** The vendor's error message, without texts of the caller; absent without one. */
+  message?: string
   /** Milliseconds from the start of the call to the start of the try. */
   startMs: number
   durationMs: number
@@ -170,6 +172,7 @@ function note<T>(
     durationMs: monotonic() - startedAt,
   }
   if (failure?.status !== undefined) attempt.status = failure.status
+  if (failure?.words) attempt.message = failure.words
   const made: Try = { route, attempt, failure }
   tries.push(made)
   report(attempt)

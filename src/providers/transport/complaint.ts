@@ -1,3 +1,4 @@
+import { shortened } from '../../core/error.ts'
 import {
   ProviderFailure,
   rejectionCodes,
@@ -66,11 +67,24 @@ export function failureOf(kind: FailureKind, complaint: Complaint, options: Opti
   return new ProviderFailure(narrowKind, words || fallback, {
     status,
     vendorText: inBand && words,
+    words: withoutQuotations(words),
     param: plainParam(complaint.param, texts),
     code: narrowKind === 'rejected' ? rejectionCode(complaint) : undefined,
     retryAfterSeconds: complaint.retryAfterSeconds ?? retryAfterSeconds,
     wasSent,
   })
+}
+
+const recordedCharactersMax = 200
+const quotation = /(?<!\w)(["'`])(.*?)(?:\1(?!\w)|$)|[“‘«](.*?)(?:[”’»](?!\w)|$)/g
+/** Names and values of settings. Any other quoted text may be part of a prompt, and prompts are never stored. */
+const setting = /^[\w.:/+[\]-]{1,64}$/
+
+function withoutQuotations(words: string): string {
+  const kept = words.replace(quotation, (found: string, _, text = '', typographic = '') =>
+    setting.test(text || typographic) ? found : '[…]',
+  )
+  return shortened(kept, recordedCharactersMax)
 }
 
 /** The path of a property in a body, such as `messages[0].content`. */

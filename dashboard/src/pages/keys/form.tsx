@@ -8,6 +8,7 @@ import { accountQuery, isOperator } from '../../data/session.ts'
 import { allowanceOf, BudgetFields, LimitFields } from '../../elements/allowance.tsx'
 import { Field } from '../../elements/field.tsx'
 import { NameField } from '../../elements/name-field.tsx'
+import { ModelsField } from './models-field.tsx'
 
 type ApiKey = Schemas['ApiKey']
 type Props = {
@@ -129,20 +130,7 @@ function Permissions({ apiKey, faultAt }: Props) {
           ))}
         </fieldset>
       )}
-      <Field
-        label="Models"
-        hint="One per line. Leave it empty to allow all models."
-        fault={faultAt('models')}
-      >
-        {(attributes) => (
-          <textarea
-            {...attributes}
-            name="models"
-            rows={3}
-            defaultValue={models?.join('\n') ?? ''}
-          />
-        )}
-      </Field>
+      <ModelsField models={models ?? []} fault={faultAt('models')} />
       <Field
         label="Addresses"
         hint="IP addresses or networks that may use the key, one per line, such as 203.0.113.0/24. Leave it empty to allow any."
@@ -217,13 +205,12 @@ function Spending({ apiKey, faultAt }: Props) {
 export function keyOf(form: FormData) {
   const texts = textsOf(form)
   const { name = '', expires } = texts
-  const lines = (field: string) =>
-    (texts[field] ?? '').split(/[\s,]+/).filter((line) => line !== '')
-  const listOf = (field: string) => (lines(field).length === 0 ? null : lines(field))
+  const listOf = (values: readonly string[]) => (values.length === 0 ? null : [...values])
   return {
     name: name.trim(),
-    models: listOf('models'),
-    allowed_addresses: listOf('addresses'),
+    // Hidden fields, which hold texts.
+    models: listOf(form.getAll('models') as string[]),
+    allowed_addresses: listOf((texts['addresses'] ?? '').split(/[\s,]+/).filter(Boolean)),
     ...allowanceOf(texts),
     expires_at: expires === undefined ? null : new Date(expires).toISOString(),
   } satisfies Schemas['ApiKeyChange']

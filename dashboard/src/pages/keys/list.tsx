@@ -1,7 +1,11 @@
-import { bodyOf, GET, type Schemas } from '../../data/api.ts'
+import { ApiKeyStateValues, ModeValues } from '../../../../generated/client-values.ts'
+import { bodyOf, GET, type Paths, type Schemas } from '../../data/api.ts'
+import { useLoad } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
-import { addressOf } from '../../data/place.ts'
+import { addressOf, chosenIn, place } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
+import { Failure } from '../../elements/failure.tsx'
+import { ChoiceFilter, ClearFilters, isFilteredBy, TextFilter } from '../../elements/filters.tsx'
 import { KeyState } from '../../elements/key-state.tsx'
 import { Money } from '../../elements/money.tsx'
 import { More } from '../../elements/more.tsx'
@@ -10,12 +14,25 @@ import { numbers, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 
-/** All keys, newest first. */
+type ApiKey = Schemas['ApiKey']
+type Query = NonNullable<Paths['/api/keys']['get']['parameters']['query']>
+
+const filters = ['name', 'created_by', 'mode', 'state'] as const satisfies readonly (keyof Query)[]
+/** Maximum length of a page. */
+const pageMax = 100
+
+/** The keys that match the filters in the address, newest first. */
 export function KeyList() {
-  const keys = usePages('keys', (page, signal) => {
-    const query = { ...accountQuery(), kind: 'key', ...page } as const
+  const keys = usePages(`keys ${place.value.query.toString()}`, (page, signal) => {
+    const query = { ...accountQuery(), ...chosenIn<Query>(filters), kind: 'key', ...page } as const
     return bodyOf(GET('/api/keys', { params: { query }, signal }))
   })
+  const members = useLoad('owners of keys', (signal) => {
+    const query = { ...accountQuery(), limit: pageMax }
+    return bodyOf(GET('/api/members', { params: { query }, signal }))
+  })
+  const spending = useSpending()
+  const owners = members.data?.data ?? []
   return (
     <>
       <div class="head">
@@ -24,70 +41,198 @@ export function KeyList() {
           Create a key
         </a>
       </div>
+      <Filters owners={owners} />
+      <Failure error={members.error} again={members.again} />
+      <Failure error={spending.error} again={spending.again} />
       <WhenLoaded loaded={keys} what="Loading the keys">
-        {(all) => <Keys keys={all} />}
+        {(all) => (
+          <Keys
+            keys={all}
+            spending={spending.data}
+            nameOf={(id) =>
+              owners.find((one) => one.id === id)?.name ?? (members.data && 'no member')
+            }
+          />
+        )}
       </WhenLoaded>
       <More more={keys.more} />
     </>
   )
 }
 
-const columns = ['Name', 'Key', 'State', numbers('Budget left'), 'Last used', 'Created']
+/** What live keys have cost in the last 30 days, the most expensive first: one report for all keys. */
+function useSpending() {
+  const { created_by: member } = chosenIn<Query>(filters)
+  return useLoad(`spending by key ${member}`, (signal) => {
+    const report = { group_by: ['key'], order_by: 'cost', limit: pageMax } as const
+    const query = { ...accountQuery(), ...report, group_by: [...report.group_by], member }
+    return bodyOf(GET('/api/usage', { params: { query }, signal }))
+  })
+}
 
-function Keys({ keys }: { keys: readonly Schemas['ApiKey'][] }) {
-  if (keys.length === 0) {
-    return (
-      <div class="card empty">
-        <Sketch of="rows" />
-        <h2>No keys yet</h2>
-        <p>
-          Programs call the gateway with a key. A test key calls the sandbox, and costs nothing.
-        </p>
-      </div>
-    )
+function Filters({ owners }: { owners: readonly Schemas['Member'][] }) {
+  const framed = {
+    name: <TextFilter name="name" label="Name" />,
+    created_by: (
+      <ChoiceFilter
+        all="all"
+        name="created_by"
+        label="Owner"
+        choices={owners.map(({ id, name }) => [id, name])}
+      />
+    ),
+    mode: <ChoiceFilter all="all" name="mode" label="Mode" choices={choicesOf(ModeValues)} />,
+    state: (
+      <ChoiceFilter all="all" name="state" label="State" choices={choicesOf(ApiKeyStateValues)} />
+    ),
   }
   return (
+    <div class="filters" role="group" aria-label="Filters">
+      {filters.map((name) => (
+        <div key={name} class={isFilteredBy([name]) ? 'filter set' : 'filter'}>
+          {framed[name]}
+        </div>
+      ))}
+      <ClearFilters names={filters} />
+    </div>
+  )
+}
+
+function choicesOf(values: readonly string[]) {
+  return values.map((value) => [value, value] as const)
+}
+
+const columns = [
+  'Name',
+  'State',
+  numbers('Spent in 30 days'),
+  numbers('Budget left'),
+  'Models',
+  'Owner',
+  'Last used',
+]
+
+type KeysProps = {
+  keys: readonly ApiKey[]
+  spending: Schemas['UsageReport'] | undefined
+  /** The name of a member; undefined while it is not known. */
+  nameOf: (id: string) => string | undefined
+}
+
+function Keys({ keys, spending, nameOf }: KeysProps) {
+  if (keys.length === 0) return isFilteredBy(filters) ? <NoneFound /> : <NoneYet />
+  return (
     <div class="card">
-      <Table label="API keys" columns={columns} opens>
+      <Table label="API keys" class="stacked" columns={columns} opens>
         {keys.map((key) => (
           <tr key={key.id}>
-            <td>
+            <td class="first">
               <a href={addressOf(`/keys/${key.id}`)}>{key.name}</a>
-            </td>
-            <td class="whole">
-              <code>{key.hint}</code>
-              {key.mode === 'test' && <span class="quiet"> test</span>}
+              <div class="hint whole">
+                <code>{key.hint}</code>
+                {key.mode === 'test' && ' test'}
+              </div>
             </td>
             <td>
-              <KeyState state={key.state} />
-              {key.replaced_by !== null && key.state === 'active' && (
-                <>
-                  <br />
-                  <span class="hint">
-                    ends <Time at={key.expires_at} />, replaced by{' '}
-                    <a href={addressOf(`/keys/${key.replaced_by}`)}>its successor</a>
-                  </span>
-                </>
-              )}
+              <State apiKey={key} />
             </td>
-            <td class="number">
-              {key.budget === null ? (
-                <span class="quiet">no budget</span>
+            <td class="number beside">
+              <Spent apiKey={key} spending={spending} />
+            </td>
+            <td class="number minor">
+              <BudgetLeft budget={key.budget} />
+            </td>
+            <td class="minor">
+              <Models models={key.models} />
+            </td>
+            <td class="minor">
+              {key.created_by === null ? (
+                <span class="quiet" title="It was created by a command.">
+                  –
+                </span>
               ) : (
-                <>
-                  <Money usd={key.budget.left.usd} /> of <Money usd={key.budget.amount.usd} />
-                </>
+                nameOf(key.created_by)
               )}
             </td>
-            <td>
-              <Time at={key.last_used_at} />
-            </td>
-            <td>
-              <Time at={key.created_at} />
+            <td class="at-end whole">
+              <Time at={key.last_used_at} never="never used" />
             </td>
           </tr>
         ))}
       </Table>
+    </div>
+  )
+}
+
+function State({ apiKey }: { apiKey: ApiKey }) {
+  const { state, replaced_by: successor } = apiKey
+  return (
+    <>
+      <KeyState state={state} />
+      {successor !== null && state === 'active' && (
+        <div class="hint">
+          ends <Time at={apiKey.expires_at} />, replaced by{' '}
+          <a href={addressOf(`/keys/${successor}`)}>its successor</a>
+        </div>
+      )}
+    </>
+  )
+}
+
+type SpentProps = { apiKey: ApiKey; spending: KeysProps['spending'] }
+
+/** The cost of a key. A key that is not among those of the report cost at most as much as the last of them. */
+function Spent({ apiKey: { id, mode }, spending }: SpentProps) {
+  if (mode === 'test') return <span class="quiet">free</span>
+  if (spending === undefined) return <span class="quiet">–</span>
+  const found = spending.data.find(({ key }) => key === id)
+  const rest = spending.has_more && found === undefined ? spending.data.at(-1) : undefined
+  return (
+    <>
+      {rest && 'at most '}
+      <Money usd={(found ?? rest)?.sums.cost.usd ?? '0'} isShort />
+    </>
+  )
+}
+
+function BudgetLeft({ budget }: Pick<ApiKey, 'budget'>) {
+  if (budget === null) return <span class="quiet">no budget</span>
+  return (
+    <>
+      <Money usd={budget.left.usd} /> of <Money usd={budget.amount.usd} />
+    </>
+  )
+}
+
+/** Number of models that a row names. */
+const modelsNamed = 2
+
+function Models({ models }: Pick<ApiKey, 'models'>) {
+  if (models === null) return <>all</>
+  const others = models.length - modelsNamed
+  return (
+    <span title={models.join(', ')}>
+      {models.slice(0, modelsNamed).join(', ')}
+      {others > 0 && ` and ${others} more`}
+    </span>
+  )
+}
+
+function NoneFound() {
+  return (
+    <div class="card empty">
+      <h2>No key matches these filters</h2>
+      <p>Remove a filter, or search for another name.</p>
+    </div>
+  )
+}
+
+function NoneYet() {
+  return (
+    <div class="card empty">
+      <Sketch of="rows" />
+      <h2>No keys yet</h2>
+      <p>Programs call the gateway with a key. A test key calls the sandbox, and costs nothing.</p>
     </div>
   )
 }

@@ -30,7 +30,7 @@ export function Causes() {
   )
   return (
     <>
-      <div class="views">
+      <div class="range-bar">
         <RangeChoice range={range} />
       </div>
       <Refusals mode={mode} range={range.now} withStrangers isOpen />

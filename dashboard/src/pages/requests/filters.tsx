@@ -10,14 +10,20 @@ import {
 } from '../../../../generated/client-values.ts'
 import { bodyOf, GET, type Paths } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
-import { place, setQuery } from '../../data/place.ts'
+import { chosenIn, place, setQuery } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
-import { Field, type FieldAttributes } from '../../elements/field.tsx'
 import { Icon } from '../../elements/icon.tsx'
-import { ChoiceFilter, ClearFilters, isFilteredBy, type Choice } from '../../elements/filters.tsx'
+import {
+  ChoiceFilter,
+  ClearFilters,
+  isFilteredBy,
+  TextFilter,
+  type Choice,
+} from '../../elements/filters.tsx'
+import { ExactTimes, timesInPlace } from './range.tsx'
 
-type Query = NonNullable<Paths['/api/requests']['get']['parameters']['query']>
+export type Query = NonNullable<Paths['/api/requests']['get']['parameters']['query']>
 
 /** Query parameters of the filters. */
 const names = [
@@ -35,19 +41,25 @@ const names = [
   'member',
   'tag',
   'cost_above_usd',
-  'from',
-  'to',
 ] as const satisfies readonly (keyof Query)[]
 type Name = (typeof names)[number]
 
-/** The filters in the address, unchecked: the gateway validates them. */
+/** The filters and the range in the address. */
 export function filtersInPlace(): Query {
-  return Object.fromEntries(names.flatMap((name) => (chosen(name) ? [[name, chosen(name)]] : [])))
+  return { ...chosenIn<Query>(names), ...timesInPlace() }
 }
 
-/** Whether the address contains a filter. */
+/** The filters in the address in words, without the range. */
+export function filtersInWords(): string {
+  return names
+    .filter(chosen)
+    .map((name) => `${labels[name].toLowerCase()}: ${chosen(name)}`)
+    .join(', ')
+}
+
+/** Whether the address contains a filter or a range. */
 export function isFiltered(): boolean {
-  return isFilteredBy(names)
+  return isFilteredBy(names) || Object.keys(timesInPlace()).length > 0
 }
 
 function chosen(name: Name): string {
@@ -56,8 +68,6 @@ function chosen(name: Name): string {
 
 /** Filters that are shown also without a value. */
 const usual: readonly Name[] = ['outcome', 'model', 'key_id']
-
-const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
 
 const labels: Record<Name, string> = {
   mode: 'Mode',
@@ -74,8 +84,6 @@ const labels: Record<Name, string> = {
   member: 'Owner of the key',
   tag: 'Tag',
   cost_above_usd: 'Cost above (dollars)',
-  from: `From (${zone})`,
-  to: `Until (${zone})`,
 }
 
 /** Values of the filters that offer a choice. */
@@ -98,6 +106,7 @@ export function Filters() {
   const shown = [...usual, ...offered.filter((name) => !usual.includes(name))].filter(isShown)
   return (
     <div class="filters" role="group" aria-label="Filters">
+      <ExactTimes />
       {shown.map((name) => (
         <Filter
           key={name}
@@ -159,55 +168,17 @@ function Filter({ name, isNew, onRemove }: FilterProps) {
 
 function Control({ name }: { name: Name }) {
   const label = labels[name]
-  if (name === 'from' || name === 'to') return <Moment name={name} label={label} />
   const isListed = name === 'key_id' || name === 'member'
   if (isListed && mayAdminister.value) return <Listed name={name} label={label} />
   const choices = values[name]
-  if (choices === undefined) return <Text name={name} label={label} />
+  if (choices === undefined) {
+    return <TextFilter name={name} label={label} isAmount={name === 'cost_above_usd'} />
+  }
   return <ChoiceFilter all="all" name={name} label={label} choices={worded(choices)} />
 }
 
 function worded(values: readonly string[]): Choice[] {
   return values.map((value) => [value, value.replaceAll('_', ' ')])
-}
-
-type ControlProps = { name: Name; label: string }
-
-function Text({ name, label }: ControlProps) {
-  const input = (attributes: FieldAttributes) => (
-    <input
-      {...attributes}
-      inputMode={name === 'cost_above_usd' ? 'decimal' : 'text'}
-      placeholder="any"
-      value={chosen(name)}
-      onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })}
-    />
-  )
-  return <Field label={label}>{input}</Field>
-}
-
-/** A time in the reader's time zone; the address contains it in UTC. */
-function Moment({ name, label }: ControlProps) {
-  const atMs = Date.parse(chosen(name))
-  const local = Number.isNaN(atMs)
-    ? ''
-    : new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-  const change = (text: string) => {
-    const date = new Date(text)
-    setQuery({ [name]: Number.isNaN(date.getTime()) ? undefined : date.toISOString() })
-  }
-  return (
-    <Field label={label}>
-      {(attributes) => (
-        <input
-          {...attributes}
-          type="datetime-local"
-          value={local}
-          onChange={(event) => change(event.currentTarget.value)}
-        />
-      )}
-    </Field>
-  )
 }
 
 /** A filter by key or by person, for readers who may list them. */

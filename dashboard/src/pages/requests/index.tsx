@@ -19,6 +19,8 @@ export function Page() {
     go(addressOf(`/requests/${encodeURIComponent(asked)}`), { replace: true })
   }, [asked])
   const isAboutErrors = id === errors
+  // The other view keeps the range, and the filters for the way back.
+  const kept = Object.fromEntries(query)
   if (id !== undefined && !isAboutErrors) return <OneRequest key={id} id={id} />
   return (
     <>
@@ -26,11 +28,11 @@ export function Page() {
         <h1>Requests</h1>
       </div>
       <nav class="tabs" aria-label="Views of the requests">
-        <a href={addressOf('/requests')} aria-current={isAboutErrors ? undefined : 'true'}>
+        <a href={addressOf('/requests', kept)} aria-current={isAboutErrors ? undefined : 'true'}>
           All requests
         </a>
         <a
-          href={addressOf(`/requests/${errors}`)}
+          href={addressOf(`/requests/${errors}`, kept)}
           aria-current={isAboutErrors ? 'true' : undefined}
         >
           Errors by cause

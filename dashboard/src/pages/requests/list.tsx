@@ -11,8 +11,10 @@ import { Sketch } from '../../elements/sketch.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
+import { ExportButton } from './export.tsx'
 import { Filters, filtersInPlace, isFiltered } from './filters.tsx'
 import { Outcome } from './outcome.tsx'
+import { RangeFilter } from './range.tsx'
 
 type Call = Schemas['RequestRecord']
 type Page = Schemas['RequestRecordList']
@@ -30,17 +32,32 @@ const ask = (cursor?: string, signal?: AbortSignal) => {
 
 /** Calls as they finish, newest first. */
 export function RequestList() {
+  const [isLive, setLive] = useState(true)
   return (
     <>
+      <div class="range-bar row">
+        <RangeFilter />
+        <div class="row">
+          <button
+            type="button"
+            class="plain small"
+            aria-pressed={isLive}
+            title={`Loads new requests every ${pollMs / 1000} s.`}
+            onClick={() => setLive(!isLive)}
+          >
+            {isLive ? 'Live' : 'Paused'}
+          </button>
+          <ExportButton />
+        </div>
+      </div>
       <Filters />
-      <Rows key={place.value.query.toString()} />
+      <Rows key={place.value.query.toString()} isLive={isLive} />
     </>
   )
 }
 
 /** Rows for one set of filters. */
-function Rows() {
-  const [isLive, setLive] = useState(true)
+function Rows({ isLive }: { isLive: boolean }) {
   const polling = isLive ? { everyMs: pollMs } : {}
   const newest = useLoad('requests', (signal) => ask(undefined, signal), polling)
   const [older, setOlder] = useState<readonly Call[]>([])
@@ -69,19 +86,6 @@ function Rows() {
   const isFull = rows.length >= rowsMax
   return (
     <>
-      <div class="row live views">
-        <button
-          type="button"
-          class="plain small"
-          aria-pressed={isLive}
-          onClick={() => setLive(!isLive)}
-        >
-          {isLive ? 'Live' : 'Paused'}
-        </button>
-        <span class="quiet">
-          {isLive ? `Loads new requests every ${pollMs / 1000} s.` : 'New requests are not shown.'}
-        </span>
-      </div>
       <WhenLoaded loaded={newest} what="Loading the requests">
         {() => <Calls calls={rows} mayGoOn={until !== null} />}
       </WhenLoaded>
@@ -97,7 +101,7 @@ function Rows() {
         </p>
       )}
       {isFull && (
-        <p class="hint">The page is full. Set the filter “Until” to see older requests.</p>
+        <p class="hint">The page is full. Choose an earlier time to see older requests.</p>
       )}
     </>
   )
@@ -113,7 +117,6 @@ const columns = [
   'When',
   'Outcome',
   'Model',
-  'Provider',
   'Key',
   numbers('Tokens'),
   numbers('Duration'),
@@ -125,33 +128,30 @@ function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean })
   const places = placesOf(calls.map(({ cost }) => cost.amount?.usd))
   return (
     <div class="card">
-      <Table label="Requests" class="calls" columns={columns} opens>
+      <Table label="Requests" class="calls stacked" columns={columns} opens>
         {calls.map((call) => (
           <tr key={call.id}>
-            <td>
+            <td class="at-end">
               <a href={addressOf(`/requests/${call.id}`)}>
                 <Time at={call.at} />
               </a>
+              <div class="hint minor whole">{clock.format(Date.parse(call.at))}</div>
             </td>
             <td>
               <Outcome call={call} />
             </td>
-            <td>
-              <div class="shortly" title={call.model}>
-                {call.model}
+            <td class="first">
+              {call.model}
+              <div class="hint minor">
+                {call.provider ?? call.attempts.at(-1)?.provider ?? 'no provider'}
               </div>
             </td>
-            <td>{call.provider ?? (call.cache === 'hit' ? 'cache' : '–')}</td>
-            <td>
-              <div class="shortly" title={call.key_name ?? undefined}>
-                {call.key_name ?? call.key_id}
-              </div>
-            </td>
-            <td class="number">
+            <td class="minor">{call.key_name ?? call.key_id}</td>
+            <td class="number minor">
               <Made usage={call.usage} />
             </td>
-            <td class="number">{shortDuration(call.duration_ms)}</td>
-            <td class="number">
+            <td class="number minor">{shortDuration(call.duration_ms)}</td>
+            <td class="number beside">
               <Cost call={call} places={places} />
             </td>
           </tr>
@@ -160,6 +160,16 @@ function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean })
     </div>
   )
 }
+
+/** Date and time to the second, in the reader's time zone. */
+const clock = new Intl.DateTimeFormat('en', {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+})
 
 /** Input and output tokens of a call, or its pictures. */
 function Made({ usage }: Pick<Call, 'usage'>) {
@@ -178,7 +188,7 @@ function Cost({ call: { cost, mode }, places }: { call: Call; places: number }) 
   if (mode === 'live') return amount
   return (
     <span class="quiet" title="Test keys are not charged. A live key would have cost this amount.">
-      test, {amount}
+      {amount} <span class="hint cause">test</span>
     </span>
   )
 }

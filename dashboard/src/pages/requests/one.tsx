@@ -13,7 +13,7 @@ import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { CostOfCall } from './cost.tsx'
 import { Outcome } from './outcome.tsx'
 import { replayAsCurl } from './replay.ts'
-import { Timeline } from './timeline.tsx'
+import { Said, Timeline } from './timeline.tsx'
 
 type Call = Schemas['RequestRecord']
 
@@ -47,11 +47,13 @@ export function OneRequest({ id }: { id: string }) {
 
 function Remedy({ call }: { call: Call }) {
   if (call.outcome === 'ok' || call.error_code === null) return null
+  const last = call.attempts.at(-1)
   return (
     <section class="card remedy">
       <h2>
         Failed with <code>{call.error_code}</code>
       </h2>
+      {last !== undefined && <Said attempt={last} />}
       {call.remedy !== null && (
         <p>
           <strong>Remedy:</strong> {call.remedy}

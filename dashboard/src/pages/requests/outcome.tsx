@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import type { Schemas } from '../../data/api.ts'
 
 type Call = Schemas['RequestRecord']
@@ -9,14 +10,26 @@ const looks: Record<Schemas['CallOutcome'], string> = {
   unknown: 'warn',
 }
 
-/** Outcome of a call, or the error code of a failed call. */
+/** Outcome of a call, with the error code of a failed call. */
 export function Outcome({ call }: { call: Pick<Call, 'outcome' | 'error_code' | 'cache'> }) {
-  const { outcome } = call
+  const { outcome, error_code: code } = call
   const isCached = call.cache === 'hit' && outcome === 'ok'
-  const text = outcome === 'failed' ? (call.error_code ?? outcome) : outcome
+  // The code breaks after an underscore.
+  const parts = code?.split(/(?<=_)/) ?? []
   return (
-    <span class={`state ${looks[outcome]}`} title={call.error_code ?? undefined}>
-      {isCached ? 'cached' : text}
-    </span>
+    <>
+      <span class={`state ${looks[outcome]}`}>{isCached ? 'cached' : outcome}</span>
+      {parts.length > 0 && (
+        <span class="hint cause">
+          {' '}
+          {parts.map((part) => (
+            <Fragment key={part}>
+              {part}
+              <wbr />
+            </Fragment>
+          ))}
+        </span>
+      )}
+    </>
   )
 }

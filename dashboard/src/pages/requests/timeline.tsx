@@ -34,6 +34,16 @@ export function Timeline({ call }: { call: Call }) {
   )
 }
 
+/** What the provider said about its failure. */
+export function Said({ attempt: { provider, message } }: Pick<AttemptProps, 'attempt'>) {
+  if (message === null) return null
+  return (
+    <p>
+      {provider} said: “{message}”
+    </p>
+  )
+}
+
 /** Start of each attempt; an attempt without a recorded start follows the previous one. */
 function startsOf(attempts: Call['attempts']): number[] {
   let endMs = 0
@@ -70,6 +80,7 @@ function Attempt({ attempt, startMs, wholeMs }: AttemptProps) {
         {status !== null && ` (HTTP ${status})`}, {shortDuration(ms)}
         <span class="hidden"> from {shortDuration(startMs)} on</span>
       </span>
+      <Said attempt={attempt} />
       {attempt.explanation !== null && <p class="hint">{attempt.explanation}</p>}
     </li>
   )

@@ -1,7 +1,7 @@
 import { AuditActionValues } from '../../../../generated/client-values.ts'
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { usePages } from '../../data/pages.ts'
-import { place, setQuery } from '../../data/place.ts'
+import { chosenIn, place, setQuery } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
 import { CopyButton } from '../../elements/copy.tsx'
 import { ChoiceFilter, ClearFilters, isFilteredBy } from '../../elements/filters.tsx'
@@ -19,7 +19,7 @@ const filters = ['action', 'by', 'target'] as const
 export function AuditLog() {
   const { query } = place.value
   const events = usePages(`audit ${query.toString()}`, (page, signal) => {
-    const asked = { ...accountQuery(), ...chosenFilters(), ...page }
+    const asked = { ...accountQuery(), ...chosenIn<Record<string, string>>(filters), ...page }
     return bodyOf(GET('/api/audit', { params: { query: asked }, signal }))
   })
   return (
@@ -44,15 +44,13 @@ export function AuditLog() {
   )
 }
 
-function chosenFilters(): Record<string, string> {
-  const { query } = place.value
-  const values = filters.map((name) => [name, query.get(name) ?? ''] as const)
-  return Object.fromEntries(values.filter(([, value]) => value !== ''))
-}
-
 /** The address of the events that the filters select, as a file. */
 function exportAddress(): string {
-  const query = new URLSearchParams({ ...accountQuery(), ...chosenFilters(), format: 'csv' })
+  const query = new URLSearchParams({
+    ...accountQuery(),
+    ...chosenIn<Record<string, string>>(filters),
+    format: 'csv',
+  })
   return `/api/audit/export?${query.toString()}`
 }
 

@@ -3464,6 +3464,13 @@ export type RequestAttempt = {
      */
     cost: NullableMoney;
     /**
+     * The error message of the provider, shortened to 200 characters, without secrets, addresses
+     * and quotations that may be part of a prompt. Null if the provider sent none, and for calls
+     * of older versions of the gateway.
+     *
+     */
+    message: string | null;
+    /**
      * What the failure means and what the gateway did next; null for a successful attempt.
      *
      */
@@ -10842,6 +10849,26 @@ export type CallsMode = Mode;
 export type CallsKey = AnyId;
 
 /**
+ * Return only calls that were answered with this error code.
+ */
+export type CallsErrorCode = ErrorCode;
+
+/**
+ * Return only calls whose last attempt failed in this way.
+ */
+export type CallsFailure = FailureKind;
+
+/**
+ * Return only calls with this cache result.
+ */
+export type CallsCache = CacheOutcome;
+
+/**
+ * Return only calls that cost more than this amount in US dollars.
+ */
+export type CallsCostAbove = DecimalUsd;
+
+/**
  * The session id from the response to `initialize`. Cancellations and the log level apply to
  * this session only; messages without the header share those of the API key.
  *
@@ -13832,6 +13859,26 @@ export type ExportRequestsData = {
          * Return only calls with this tag.
          */
         tag?: CallTag;
+        /**
+         * Return only calls that were answered with this error code.
+         */
+        error_code?: ErrorCode;
+        /**
+         * Return only calls whose last attempt failed at this provider.
+         */
+        failed_provider?: string;
+        /**
+         * Return only calls whose last attempt failed in this way.
+         */
+        failure?: FailureKind;
+        /**
+         * Return only calls with this cache result.
+         */
+        cache?: CacheOutcome;
+        /**
+         * Return only calls that cost more than this amount in US dollars.
+         */
+        cost_above_usd?: DecimalUsd;
         /**
          * `desc` returns the newest first.
          */
