@@ -5,7 +5,13 @@ import { usePages } from '../../data/pages.ts'
 import { addressOf, chosenIn, place } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
-import { ChoiceFilter, ClearFilters, isFilteredBy, TextFilter } from '../../elements/filters.tsx'
+import {
+  ChoiceFilter,
+  ClearFilters,
+  isFilteredBy,
+  TextFilter,
+  type Choice,
+} from '../../elements/filters.tsx'
 import { KeyState } from '../../elements/key-state.tsx'
 import { Money } from '../../elements/money.tsx'
 import { More } from '../../elements/more.tsx'
@@ -18,6 +24,7 @@ type ApiKey = Schemas['ApiKey']
 type Query = NonNullable<Paths['/api/keys']['get']['parameters']['query']>
 
 const filters = ['name', 'created_by', 'mode', 'state'] as const satisfies readonly (keyof Query)[]
+const labels = { name: 'Name', created_by: 'Owner', mode: 'Mode', state: 'State' } as const
 /** Maximum length of a page. */
 const pageMax = 100
 
@@ -71,35 +78,25 @@ function useSpending() {
 }
 
 function Filters({ owners }: { owners: readonly Schemas['Member'][] }) {
-  const framed = {
-    name: <TextFilter name="name" label="Name" />,
-    created_by: (
-      <ChoiceFilter
-        all="all"
-        name="created_by"
-        label="Owner"
-        choices={owners.map(({ id, name }) => [id, name])}
-      />
-    ),
-    mode: <ChoiceFilter all="all" name="mode" label="Mode" choices={choicesOf(ModeValues)} />,
-    state: (
-      <ChoiceFilter all="all" name="state" label="State" choices={choicesOf(ApiKeyStateValues)} />
-    ),
+  const choices: Record<string, readonly Choice[]> = {
+    created_by: owners.map(({ id, name }) => [id, name]),
+    mode: ModeValues.map((mode) => [mode, mode]),
+    state: ApiKeyStateValues.map((state) => [state, state]),
   }
   return (
     <div class="filters" role="group" aria-label="Filters">
       {filters.map((name) => (
         <div key={name} class={isFilteredBy([name]) ? 'filter set' : 'filter'}>
-          {framed[name]}
+          {choices[name] === undefined ? (
+            <TextFilter name={name} label={labels[name]} />
+          ) : (
+            <ChoiceFilter all="all" name={name} label={labels[name]} choices={choices[name]} />
+          )}
         </div>
       ))}
       <ClearFilters names={filters} />
     </div>
   )
-}
-
-function choicesOf(values: readonly string[]) {
-  return values.map((value) => [value, value] as const)
 }
 
 const columns = [

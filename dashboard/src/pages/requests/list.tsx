@@ -143,7 +143,9 @@ function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean })
             <td class="first">
               {call.model}
               <div class="hint minor">
-                {call.provider ?? call.attempts.at(-1)?.provider ?? 'no provider'}
+                {call.provider ??
+                  call.attempts.at(-1)?.provider ??
+                  (call.cache === 'hit' ? 'cache' : '–')}
               </div>
             </td>
             <td class="minor">{call.key_name ?? call.key_id}</td>

@@ -5,16 +5,11 @@ import { isFilteredBy } from '../../elements/filters.tsx'
 import { lastMonths } from '../../elements/range-choice.tsx'
 
 const { timeZone: zone } = new Intl.DateTimeFormat().resolvedOptions()
-const clockOf = (year?: 'numeric') =>
-  new Intl.DateTimeFormat('en', {
-    year,
-    month: 'short',
-    day: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  })
-const [clock, clockOfYears] = [clockOf(), clockOf('numeric')]
+const clock = new Intl.DateTimeFormat('en', {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+  hourCycle: 'h23',
+})
 
 /** The times in the address: `from` and `to`, else those of `range`; empty for any time. */
 export function timesInPlace(): Partial<Range> {
@@ -26,9 +21,8 @@ export function timesInPlace(): Partial<Range> {
 /** A range in words, in the reader's time zone. */
 export function rangeInWords({ from, to }: Partial<Range>): string {
   const [start, end] = [from, to].map((at) => {
-    const date = new Date(at ?? '')
-    if (Number.isNaN(date.getTime())) return at
-    return (date.getFullYear() === new Date().getFullYear() ? clock : clockOfYears).format(date)
+    const atMs = Date.parse(at ?? '')
+    return Number.isNaN(atMs) ? at : clock.format(atMs)
   })
   if (start !== undefined && end !== undefined) return `${start} – ${end}`
   if (start !== undefined) return `since ${start}`
