@@ -56,7 +56,16 @@ export default defineConfig({
     sourcemap: false,
     // The gateway reads it to preload the files that a page needs.
     manifest: 'manifest.json',
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'frame', test: first }] } } },
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'frame', test: first },
+            { name: 'yaml', test: /node_modules\/yaml\// },
+          ],
+        },
+      },
+    },
     // The licences of bundled packages.
     license: { fileName: 'licences.txt' },
   },

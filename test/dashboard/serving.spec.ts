@@ -166,7 +166,8 @@ describe('the size of the dashboard', () => {
       const own = [...closureOf(name)].filter((one) => !first.has(one))
       const bytes = packedBytes(own)
       report.push(`${name.replace(/-[\w-]{8}\.js$/, '')} ${bytes}`)
-      expect(bytes, name).to.be.below(20_000)
+      // Only the page of the stored settings loads the library that edits YAML.
+      expect(bytes, name).to.be.below(name.startsWith('yaml-') ? 35_000 : 20_000)
       expect(bytes + packedBytes(first), name).to.be.below(60_000)
     }
     process.stdout.write(`      bytes of script, gzip: ${report.join(', ')}\n`)

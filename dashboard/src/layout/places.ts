@@ -16,6 +16,7 @@ export const pageWords: Readonly<Record<string, string>> = {
   '/webhooks': 'slack mail notifications receivers deliveries',
   '/settings': 'account',
   '/providers': 'vendors routes aliases endpoints',
+  '/reconcile': 'costs bill drift export vendors',
   '/accounts': 'customers teams',
   '/you': 'profile e-mail password sessions',
 }
@@ -38,6 +39,12 @@ export const parts: readonly Place[] = [
   },
   { page: '/settings', title: 'Members', path: '/settings/members', words: 'people team roles' },
   { page: '/settings', title: 'Webhooks and alerts', path: '/webhooks' },
+  {
+    page: '/providers',
+    title: 'Servers, routes, aliases',
+    path: '/providers/gateway.yaml',
+    words: 'own endpoints yaml fallback settings',
+  },
   { page: '/settings', title: 'Audit log', path: '/settings/audit', words: 'history events' },
 ]
 

@@ -108,6 +108,13 @@ export const pages: readonly Page[] = [
     load: () => import('./providers/index.tsx'),
   },
   {
+    path: '/reconcile',
+    title: 'Reconcile invoices',
+    icon: 'reconcile',
+    for: 'operators',
+    load: () => import('./reconcile/index.tsx'),
+  },
+  {
     path: '/accounts',
     title: 'Accounts',
     icon: 'accounts',

@@ -1,91 +1,40 @@
 import { useState } from 'preact/hooks'
-import { textLengths } from '../../../../generated/client-values.ts'
 import { bodyOf, DELETE, POST, type Schemas } from '../../data/api.ts'
-import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
 import { AskFirst } from '../../elements/ask-first.tsx'
 import { DialogButton } from '../../elements/dialog-button.tsx'
-import { Dialog } from '../../elements/dialog.tsx'
 import { Failure } from '../../elements/failure.tsx'
-import { Field } from '../../elements/field.tsx'
-import { Form } from '../../elements/form.tsx'
 import { Time } from '../../elements/time.tsx'
+import { EntryForm, type Entry } from './entry-form.tsx'
+import type { Provider } from './state.tsx'
 
-type Provider = Schemas['ProviderReport']
 type ProviderKey = Schemas['ProviderKey']
-type Trial = Schemas['ProviderKeyTrial']
 
 const paramsOf = ({ id }: Provider) => ({ path: { provider_id: id } })
 
-function testKey(provider: Provider, body: Trial): Promise<Schemas['ProviderKeyTest']> {
-  const init = { params: paramsOf(provider), body }
-  return bodyOf(POST('/api/providers/{provider_id}/key-test', init))
-}
-
-function TestResult({ result }: { result: Schemas['ProviderKeyTest'] | undefined }) {
-  return (
-    <p class={result?.accepted === false ? 'fault' : 'hint'} role="status">
-      {result?.message}
-    </p>
-  )
-}
-
-type FormProps = {
-  provider: Provider
-  /** The stored key that the new key replaces. */
-  replaces?: string
-  onDone: (said: string) => void
-}
-
-/** A form that stores an API key of a provider, which the gateway tests first. */
-export function KeyForm({ provider, replaces, onDone }: FormProps) {
-  const storing = useAct(async (form: HTMLFormElement, force: boolean) => {
-    const { key = '' } = textsOf(new FormData(form))
-    const body = { key, force, ...(replaces !== undefined && { replaces }) }
-    const init = { params: paramsOf(provider), body }
-    const { hint, test } = await bodyOf(POST('/api/providers/{provider_id}/keys', init))
-    form.reset()
-    onDone(`The key ${hint} of ${provider.name} is stored. ${test?.message ?? ''}`)
-  })
-  const fault = storing.faultAt('key')
-  const rejected: Schemas['ErrorCode'] = 'provider_key_rejected'
-  return (
-    <Form send={(_filled, form) => storing.run(form, false)}>
-      <Field
-        label={`API key of ${provider.name}`}
-        hint="It is tested first, stored encrypted, and not shown again."
-        fault={fault}
-      >
-        {(attributes) => (
-          <input
-            {...attributes}
-            name="key"
-            type="password"
-            autoComplete="off"
-            spellcheck={false}
-            maxLength={textLengths.ProviderSecret.max}
-            required
-            onInput={storing.forget}
-          />
-        )}
-      </Field>
-      {fault === undefined && <Failure error={storing.error} />}
-      <p class="row">
-        <button type="submit" disabled={storing.isBusy}>
-          {storing.isBusy ? 'Testing…' : 'Save the key'}
-        </button>
-        {storing.error?.code === rejected && (
-          <button
-            type="button"
-            class="plain"
-            onClick={({ currentTarget: { form } }) => form && void storing.run(form, true)}
-          >
-            Save anyway
-          </button>
-        )}
-      </p>
-    </Form>
-  )
+/** The form of a key of a provider, which the gateway tests first; `replaces` is the stored key in its place. */
+export function keyForm(provider: Provider, replaces?: ProviderKey): Entry {
+  const { name } = provider
+  return {
+    title: replaces === undefined ? `Add a key of ${name}` : `Replace the key ${replaces.hint}`,
+    fields: [
+      {
+        name: 'key',
+        label: `API key of ${name}`,
+        hint: 'It is tested first, stored encrypted, and not shown again.',
+        words: /./,
+        required: true,
+        isSecret: true,
+      },
+    ],
+    mayForceAfter: 'provider_key_rejected',
+    save: async ({ key = '' }, force) => {
+      const body = { key, force, ...(replaces !== undefined && { replaces: replaces.id }) }
+      const init = { params: paramsOf(provider), body }
+      const { hint, test } = await bodyOf(POST('/api/providers/{provider_id}/keys', init))
+      return `The key ${hint} of ${name} is stored. ${test?.message ?? ''}`
+    },
+  }
 }
 
 type KeysProps = { provider: Provider; onDone: (said: string) => void }
@@ -107,7 +56,8 @@ function StoredKey({ provider, stored, onDone }: KeysProps & { stored: ProviderK
   const [result, setResult] = useState<Schemas['ProviderKeyTest']>()
   const testing = useAct(async () => {
     setResult(undefined)
-    setResult(await testKey(provider, { id }))
+    const init = { params: paramsOf(provider), body: { id } }
+    setResult(await bodyOf(POST('/api/providers/{provider_id}/key-test', init)))
   })
   return (
     <li>
@@ -129,18 +79,7 @@ function StoredKey({ provider, stored, onDone }: KeysProps & { stored: ProviderK
         <DialogButton
           button={{ text: 'Replace', class: 'plain small', label: `Replace the key ${hint}` }}
         >
-          {(close) => (
-            <Dialog title={`Replace the key ${hint}`} onClose={close}>
-              <KeyForm
-                provider={provider}
-                replaces={id}
-                onDone={(said) => {
-                  close()
-                  onDone(said)
-                }}
-              />
-            </Dialog>
-          )}
+          {(close) => <EntryForm {...keyForm(provider, stored)} onClose={close} onDone={onDone} />}
         </DialogButton>
         <AskFirst
           button={{ text: 'Remove', class: 'plain small', label: `Remove the key ${hint}` }}
@@ -160,7 +99,9 @@ function StoredKey({ provider, stored, onDone }: KeysProps & { stored: ProviderK
         </AskFirst>
       </p>
       <Failure error={testing.error} />
-      <TestResult result={result} />
+      <p class={result?.accepted === false ? 'fault' : 'hint'} role="status">
+        {result?.message}
+      </p>
     </li>
   )
 }
