@@ -15,10 +15,10 @@ export const noAllowance: AllowanceColumns = {
   budget_period: null,
 }
 
-/** An account, or a key, which may share the counts of another key. */
+/** An account, a member, or a key, which may share the counts of another key. */
 type Countable = { id: string; counts_with?: string | null }
 
-/** The limits and the budget in the row of an account or key. */
+/** The limits and the budget in the row of an account, key or member. */
 export function allowanceOf(row: AllowanceColumns & Countable): Allowance {
   const { budget_nano_usd: nano, budget_period: period } = row
   return {
@@ -32,6 +32,18 @@ export function allowanceOf(row: AllowanceColumns & Countable): Allowance {
     budget: nano === null || period === null ? null : { nanoUsd: nano, period },
   }
 }
+
+/** Whether a row sets a limit or a budget. */
+export function isLimited(row: AllowanceColumns): boolean {
+  return row.budget_nano_usd !== null || limitColumns.some((column) => row[column] !== null)
+}
+
+export const limitColumns = [
+  'requests_per_minute',
+  'tokens_per_minute',
+  'images_per_minute',
+  'concurrency',
+] as const
 
 /** The id that a key's requests and costs are counted under; several keys may share one id. */
 export function countedAs({ id, counts_with: first }: Countable): string {

@@ -1,5 +1,6 @@
 import { GatewayError } from '../core/error.ts'
 import { usdText } from '../core/money/price.ts'
+import { kindOf, tagIn, type OwnerKind } from './budget-owners.ts'
 import { stateOf, unspentOf, type Spending } from './spendings.ts'
 
 /** `Retry-After` of a call that found its money held by others. */
@@ -10,7 +11,7 @@ export function refusalOf(spending: Spending, nanoUsd: number): GatewayError {
   if (unspentOf(spending) < nanoUsd) return insufficient(spending, nanoUsd)
   const budget = stateOf(spending)
   const text =
-    `The budget of ${whoseOf(spending)} covers this call, which may cost up to $${usdText(nanoUsd)}, ` +
+    `${budgetOf(spending)} covers this call, which may cost up to $${usdText(nanoUsd)}, ` +
     `but calls under way hold the money: of $${budget.amount.usd}, $${budget.spent.usd} is spent and ` +
     `$${budget.reserved.usd} is held. Try again in ${heldRetrySeconds} s, or ask for less ` +
     '(max_completion_tokens, n, a smaller size), so that each call holds less.'
@@ -18,8 +19,22 @@ export function refusalOf(spending: Spending, nanoUsd: number): GatewayError {
   return new GatewayError('rate_limit_exceeded', text, options)
 }
 
-function whoseOf({ ownerId, accountId }: Spending): string {
-  return ownerId === accountId ? 'the account' : 'this API key'
+function budgetOf(spending: Spending): string {
+  return budgets[kindOf(spending)](spending)
+}
+
+const budgets: Record<OwnerKind, (spending: Spending) => string> = {
+  account: () => 'The budget of the account',
+  key: () => 'The budget of this API key',
+  member: () => 'Your budget in this account, for all your keys, sessions and connections,',
+  tag: ({ ownerId }) => `The budget of this API key for the tag '${tagIn(ownerId).tag}'`,
+}
+
+const raisers: Record<OwnerKind, string> = {
+  account: 'have the budget raised',
+  key: 'have the budget raised',
+  member: 'ask an administrator of the account to raise it',
+  tag: 'have the budget raised',
 }
 
 function insufficient(spending: Spending, nanoUsd: number): GatewayError {
@@ -30,8 +45,9 @@ function insufficient(spending: Spending, nanoUsd: number): GatewayError {
   const per = period === 'total' ? 'in total' : `per ${period}`
   const then = renewal === null ? 'It does not renew' : `It renews at ${renewal}`
   const text =
-    `The budget of ${whoseOf(spending)} does not cover this call, which may cost up to $${usdText(nanoUsd)}: ` +
+    `${budgetOf(spending)} does not cover this call, which may cost up to $${usdText(nanoUsd)}: ` +
     `of $${budget.amount.usd} ${per}, $${budget.left.usd} is left${reserved}. ${then}. ` +
-    'Ask for less (max_completion_tokens, n, a smaller size), choose a cheaper model, or have the budget raised.'
+    'Ask for less (max_completion_tokens, n, a smaller size), choose a cheaper model, ' +
+    `or ${raisers[kindOf(spending)]}.`
   return new GatewayError('insufficient_quota', text, { progress: { budget } })
 }

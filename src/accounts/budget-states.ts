@@ -1,8 +1,9 @@
 import { sql, type Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
-import { listed } from '../storage/sql-dialect.ts'
-import type { AccountsTable, ApiKeysTable, BudgetWindowsTable, Tables } from '../storage/tables.ts'
+import { listed, sqlDialectOf, tagsOf } from '../storage/sql-dialect.ts'
+import type { AllowanceColumns, BudgetWindowsTable, Tables } from '../storage/tables.ts'
 import { allowanceOf } from './allowance.ts'
+import { kindOf, ownerOfRow } from './budget-owners.ts'
 import {
   inWindow,
   readOpenWindows,
@@ -35,15 +36,18 @@ export async function readStates(
   })
 }
 
-/** The budget states of accounts or keys; null for a row without a budget. */
+/** An account, or what has its id as owner id and belongs to one. */
+type OwnerRow = AllowanceColumns & { id: string; account_id?: string; counts_with?: string | null }
+
+/** The budget states of accounts, keys or members; null for a row without a budget. */
 export async function readStatesOf(
   db: Kysely<Tables>,
-  rows: readonly (AccountsTable | ApiKeysTable)[],
+  rows: readonly OwnerRow[],
   at: number,
 ): Promise<(BudgetState | null)[]> {
   const owners = rows.map((row) => {
     const { ownerId, budget } = allowanceOf(row)
-    const accountId = 'account_id' in row ? row.account_id : row.id
+    const accountId = row.account_id ?? row.id
     return budget === null ? undefined : { accountId, ownerId, budget }
   })
   const states = await readStates(
@@ -60,23 +64,26 @@ async function addUp(
   missing: readonly OwnedWindow[],
 ): Promise<ReadonlyMap<string, Sums>> {
   const alike = Object.values(
-    Object.groupBy(missing, ({ accountId, ownerId, budget }) =>
-      [budget.period, ownerId === accountId].join(' '),
-    ),
+    Object.groupBy(missing, (owner) => [owner.budget.period, kindOf(owner)].join(' ')),
   )
   const sums = await Promise.all(alike.map((some = []) => addUpAlike(db, some)))
   return new Map(sums.flat())
 }
 
-/** Sums for owners that are all accounts or all keys, with the same period. */
+/** Sums for owners of the same kind, with the same period. */
 async function addUpAlike(
   db: Kysely<Tables>,
   owners: readonly OwnedWindow[],
 ): Promise<[string, Sums][]> {
-  const { accountId, ownerId, window } = owners[0]!
-  // Several keys may share one budget, whose owner is then in their column `counts_with`.
-  const owner =
-    ownerId === accountId ? sql`one.account_id` : sql`coalesce(k.counts_with, one.key_id)`
+  const { window } = owners[0]!
+  const kind = kindOf(owners[0]!)
+  const owner = ownerOfRow[kind]
+  const isTag = kind === 'tag'
+  // Only rows have tags.
+  const calls = isTag ? sql`usage` : sql`usage_hours`
+  const time = isTag ? sql`one.at` : sql`one.hour_at`
+  const tags = isTag ? sql`cross join ${tagsOf(sqlDialectOf(db), sql`one.tags`)}` : sql``
+  const hasTags = isTag ? sql`one.tags is not null and` : sql``
   const accounts = listed(
     db,
     owners.map((one) => one.accountId),
@@ -90,14 +97,14 @@ async function addUpAlike(
     select owner_id, cast(sum(spent) as bigint) as spent_nano_usd,
       cast(sum(reserved) as bigint) as reserved_nano_usd
     from (
-      select ${owner} as owner_id, one.cost_nano_usd as spent, 0 as reserved
-      from usage_hours one left join api_keys k on k.id = one.key_id
-      where one.account_id in ${accounts} and one.mode = 'live'
-        and one.hour_at >= ${startsAt} and one.hour_at < ${endsAt}
+      select ${owner} as owner_id, coalesce(one.cost_nano_usd, 0) as spent, 0 as reserved
+      from ${calls} one left join api_keys k on k.id = one.key_id ${tags}
+      where ${hasTags} one.account_id in ${accounts} and one.mode = 'live'
+        and ${time} >= ${startsAt} and ${time} < ${endsAt}
       union all
       select ${owner}, 0, one.nano_usd
-      from reservations one left join api_keys k on k.id = one.key_id
-      where one.account_id in ${accounts} and one.at >= ${startsAt} and one.at < ${endsAt}
+      from reservations one left join api_keys k on k.id = one.key_id ${tags}
+      where ${hasTags} one.account_id in ${accounts} and one.at >= ${startsAt} and one.at < ${endsAt}
     ) as counted
     where owner_id in ${ids}
     group by owner_id`.execute(db)

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Allowance, Caller } from '../core/caller.ts'
+import { allowancesOf, tagsMax } from '../core/limits.ts'
 import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { Reservation, Reserve } from '../core/money/upper-cost.ts'
@@ -12,6 +13,7 @@ import { refusalOf } from './budget-errors.ts'
 import { createBudgetLines, type BudgetLines, type Place } from './budget-lines.ts'
 import { readStates } from './budget-states.ts'
 import { createGroups, type GroupLimits } from './groups.ts'
+import { tagsText } from './ledger.ts'
 import {
   inWindow,
   leftOf,
@@ -40,7 +42,7 @@ const triesMax = 4
 /** Maximum of `uncertain`; further reservations are not deleted explicitly but expire. */
 const uncertainMax = 10_000
 
-/** Budgets of accounts and keys in the store (docs/storage.md#budgets). */
+/** Budgets of accounts, keys, people and tags in the store (docs/storage.md#budgets). */
 export function createBudgets({ store, clock, limits }: Options) {
   const { db } = store
   /** Ids of requests that this process has reserved money for. */
@@ -57,12 +59,13 @@ export function createBudgets({ store, clock, limits }: Options) {
 
   const read = (owners: readonly OwnedWindow[]) => orOverloaded(() => readSpendings(db, owners))
 
-  const reserve: Reserve = async ({ caller, timeoutMs, signal, ...call }) => {
+  const reserve: Reserve = async ({ caller, tags, timeoutMs, signal, ...call }) => {
     const { requestId, at } = call
-    const owners = ownersOf(caller).map((owner) => inWindow(owner, at))
+    const owners = ownersOf(caller, tags).map((owner) => inWindow(owner, at))
     const { accountId, keyId } = caller
     const expiresAt = clock() + timeoutMs + marginMs
-    const request = { ...call, accountId, keyId, expiresAt, owners }
+    const known = { accountId, keyId, expiresAt, tags: tagsText(tags) }
+    const request = { ...call, ...known, owners }
     reserved.add(requestId)
     try {
       // Counted from the start of the call, which may have waited for an identical call. Half of the time remains for the answer.
@@ -100,20 +103,18 @@ export function createBudgets({ store, clock, limits }: Options) {
     reserved,
     uncertain,
     states,
-    /** The budget states of a caller's account and key; null without a budget. */
-    statesFor: async (caller: Caller): Promise<[BudgetState | null, BudgetState | null]> => {
+    /** The budget states of a caller's account, key and person; null without a budget. */
+    statesFor: async (caller: Caller): Promise<(BudgetState | null)[]> => {
       const found = await states(ownersOf(caller))
-      const {
-        allowances: [account, key],
-      } = caller
       const of = ({ ownerId }: Allowance) => found.find((one) => one.owner_id === ownerId) ?? null
-      return [of(account), of(key)]
+      return caller.allowances.map(of)
     },
   }
 }
 
-function ownersOf({ accountId, allowances }: Caller): BudgetOwner[] {
-  return allowances.flatMap(({ ownerId, budget }) =>
+function ownersOf(caller: Caller, tags?: readonly string[]): BudgetOwner[] {
+  const { accountId } = caller
+  return allowancesOf(caller, tags).flatMap(({ ownerId, budget }) =>
     budget === null ? [] : [{ accountId, ownerId, budget }],
   )
 }
@@ -196,6 +197,8 @@ type ReservationRequest = {
   face: string
   modality: string
   model: string
+  /** The tags of the call as JSON; null without tags. */
+  tags: string | null
   owners: readonly OwnedWindow[]
 }
 
@@ -223,20 +226,20 @@ const windowHolds = `exists (
   select 1 from budget_windows
   where owner_id = ? and ends_at = ? and starts_at = ? and spent_nano_usd + reserved_nano_usd <= ?)`
 
+/** The most windows of a call: of its account, key and person, and of each of its tags. */
+const windowsMax = 3 + tagsMax
+
 /**
- * Inserts a reservation if its windows exist and have enough money left; by the number of windows. The two
+ * Inserts a reservation if its windows exist and have enough money left; by the number of windows. The
  * conditions are added: SQLite 3.54 would plan a statement with `and` between them anew at each run, which takes 11 µs.
  */
-const reservationSql: readonly string[] = [
-  'true',
-  windowHolds,
-  `${windowHolds} + ${windowHolds} = 2`,
-].map(
-  (condition) => `
+const reservationSql: readonly string[] = Array.from({ length: windowsMax + 1 }, (_, count) => {
+  const conditions = Array.from({ length: count }, () => windowHolds)
+  return `
     insert into reservations (
-      request_id, account_id, key_id, nano_usd, at, expires_at, process, face, modality, model)
-    select ?, ?, ?, ?, ?, ?, ?, ?, ?, ? where ${condition}`,
-)
+      request_id, account_id, key_id, nano_usd, at, expires_at, process, face, modality, model, tags)
+    select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? where ${conditions.join(' + ') || '0'} = ${count}`
+})
 
 /** Runs one statement per call, under SQLite's write lock. */
 async function grantEach({ commit }: ReservingStore, requests: readonly ReservationRequest[]) {
@@ -246,7 +249,7 @@ async function grantEach({ commit }: ReservingStore, requests: readonly Reservat
 
 function statementOf(request: ReservationRequest): StoreStatement {
   const { requestId, accountId, keyId, nanoUsd, at, expiresAt, owners } = request
-  const { face, modality, model } = request
+  const { face, modality, model, tags } = request
   const conditions = owners.flatMap(({ ownerId, window: { startsAt, endsAt }, budget }) => [
     ownerId,
     endsAt,
@@ -254,7 +257,7 @@ function statementOf(request: ReservationRequest): StoreStatement {
     budget.nanoUsd - nanoUsd,
   ])
   const columns = [requestId, accountId, keyId, nanoUsd, at, expiresAt, processName]
-  const row = [...columns, face, modality, model]
+  const row = [...columns, face, modality, model, tags]
   const parameters = [...row, ...conditions]
   return { sql: reservationSql[owners.length]!, parameters }
 }
@@ -279,6 +282,7 @@ function toAsked({ owners, ...request }: ReservationRequest) {
     face: request.face,
     modality: request.modality,
     model: request.model,
+    tags: request.tags,
     windows: owners.map(({ ownerId, window, budget }) => ({
       owner_id: ownerId,
       starts_at: window.startsAt,

@@ -65,7 +65,9 @@ const attemptKind = sql<AttemptKind>`case
 
 /** The keys that the caller may see; undefined for all keys of the account. */
 function keysWithin(db: Kysely<Tables>, { accountId, keyId, scopes, person }: Reader) {
-  if (scopes.includes('keys:write') || scopes.includes('admin')) return undefined
+  // A member with this scope manages only keys of their own.
+  const managesAll = person === undefined && scopes.includes('keys:write')
+  if (managesAll || scopes.includes('admin')) return undefined
   const keys = db.selectFrom('api_keys').select('id').where('account_id', '=', accountId)
   return person === undefined
     ? keys.where('id', '=', keyId)

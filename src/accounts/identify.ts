@@ -1,11 +1,12 @@
+import type { Kysely } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Caller, Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { keyRemedy } from '../core/words/remedies.ts'
 import { StoreError } from '../storage/store-error.ts'
 import type { Store } from '../storage/store.ts'
-import type { AccountsTable, ApiKeysTable } from '../storage/tables.ts'
-import { allowanceOf } from './allowance.ts'
+import type { AccountsTable, ApiKeysTable, Tables } from '../storage/tables.ts'
+import { allowanceOf, isLimited } from './allowance.ts'
 import { listIn, scopesIn } from './key-form.ts'
 import { digestOf, isWellFormedKey, invalidKey, notAKey, readKey } from './api-key.ts'
 import {
@@ -16,6 +17,7 @@ import {
   type TokenPurpose,
   type TokenReading,
 } from './oauth/access-token.ts'
+import { memberAllowance } from './member-limits.ts'
 import { administers } from './role.ts'
 
 type Cached = {
@@ -117,12 +119,15 @@ async function lookUp({ db }: Store, which: { digest: string } | { id: string })
   if (row.revoked_at !== null) {
     throw revoked(row.kind).about({ accountId: row.account_id, keyId: row.id })
   }
-  const account = await db
-    .selectFrom('accounts')
-    .selectAll()
-    .where('id', '=', row.account_id)
-    .executeTakeFirstOrThrow()
-  const caller = callerOf(row, account)
+  const [account, member] = await Promise.all([
+    db
+      .selectFrom('accounts')
+      .selectAll()
+      .where('id', '=', row.account_id)
+      .executeTakeFirstOrThrow(),
+    row.created_by === null ? undefined : findMember(db, row.account_id, row.created_by),
+  ])
+  const caller = callerOf(row, account, member)
   const ended = () => expiry[row.kind]().about(caller)
   return { caller, expiresAt: row.expires_at, ended }
 }
@@ -138,19 +143,37 @@ async function lookUpToken(store: Store, token: string, reading: TokenReading): 
     : { caller, expiresAt, ended: expiredToken }
 }
 
-function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
+/** The limits of a person in an account; undefined for a person who has left it. */
+function findMember(db: Kysely<Tables>, accountId: string, personId: string) {
+  return db
+    .selectFrom('members')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('person_id', '=', personId)
+    .executeTakeFirst()
+}
+
+type Member = Awaited<ReturnType<typeof findMember>>
+
+function callerOf(key: ApiKeysTable, account: AccountsTable, member: Member): Caller {
   const { allowed_models: models, allowed_addresses: networks, created_by: creatorId } = key
   const scopes = scopesIn(key)
+  const isSandboxOnly = member?.sandbox_only === 1 && key.mode === 'live'
   return {
     accountId: account.id,
     keyId: key.id,
     mode: key.mode,
     ...(key.cassette === null ? {} : { cassette: key.cassette }),
     ...(key.played === null ? {} : { played: key.played }),
-    models: listIn(models),
+    models: isSandboxOnly ? [] : listIn(models),
+    ...(isSandboxOnly ? { isSandboxOnly } : {}),
     networks: listIn(networks),
     scopes,
-    allowances: [allowanceOf(account), allowanceOf(key)],
+    allowances: [
+      allowanceOf(account),
+      allowanceOf(key),
+      ...(member !== undefined && isLimited(member) ? [memberAllowance(member)] : []),
+    ],
     isOperator: account.is_operator === 1,
     ...(account.keeps_prompts === 1 ? { keepsPrompts: true as const } : {}),
     ...(key.bound_to === null ? {} : { boundTo: key.bound_to }),

@@ -3,12 +3,14 @@ import type { components } from '../../generated/types.ts'
 import type { Actor, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { PageRequest } from '../core/page.ts'
-import type { InvitationsTable, Tables } from '../storage/tables.ts'
+import type { InvitationsTable, MemberLimits, Tables } from '../storage/tables.ts'
 import { createToken, digestOf } from './api-key.ts'
 import type { ChangeParts } from './audit.ts'
 import { newId } from './id.ts'
 import { timeText } from './key-form.ts'
 import { countOf, listPage } from './list-page.ts'
+import type { ModelIds } from './key-settings.ts'
+import { memberColumns, memberSettings, offeredLimits, unlimitedMember } from './member-limits.ts'
 import { alreadyMember } from './members.ts'
 import { plainEmail } from './password.ts'
 import { assertMayChange } from './role.ts'
@@ -38,8 +40,13 @@ export function createInvitations(options: Options) {
      * Invites an e-mail, and replaces its open invitation. Throws `already_member`, `too_many_invitations`,
      * and `insufficient_scope` for a role that the caller may not assign; so does `withdraw`.
      */
-    create: (caller: Caller, member: Schemas['NewMember'], actor: Actor) =>
-      db.transaction().execute(async (transaction) => {
+    create: (
+      caller: Caller,
+      member: Schemas['NewMember'],
+      { actor, modelIds }: { actor: Actor; modelIds: ModelIds },
+    ) => {
+      const limits = { ...unlimitedMember, ...memberColumns(member, modelIds) }
+      return db.transaction().execute(async (transaction) => {
         const { accountId } = caller
         const email = plainEmail(member.email)
         assertMayChange(caller, member.role)
@@ -48,13 +55,18 @@ export function createInvitations(options: Options) {
         for (const row of older) await withdraw(transaction, row, { caller, actor, audit })
         await assertBelowMaximum(transaction, accountId, options)
         const token = createToken()
-        const row = rowOf({ accountId, role: member.role, email, token, by: actor.id }, options)
+        const made = { accountId, role: member.role, email, token, by: actor.id, limits }
+        const row = rowOf(made, options)
         await transaction.insertInto('invitations').values(row).execute()
         const act = { account_id: accountId, action: 'invitation.create', target: row.id } as const
-        await audit.write(transaction, actor, { ...act, after: { email, role: row.role } })
+        await audit.write(transaction, actor, {
+          ...act,
+          after: { email, role: row.role, ...memberSettings(row) },
+        })
         const link = `${baseUrl}/dashboard/invitations#token=${token}`
         return { ...toInvitation(row), token, link }
-      }),
+      })
+    },
     /** Throws `not_found`. */
     withdraw: (caller: Caller, id: string, actor: Actor) =>
       db.transaction().execute(async (transaction) => {
@@ -150,10 +162,11 @@ type New = Pick<InvitationsTable, 'role' | 'email'> & {
   accountId: string
   token: string
   by: string
+  limits: MemberLimits
 }
 
 function rowOf(
-  { accountId, role, email, token, by }: New,
+  { accountId, role, email, token, by, limits }: New,
   { clock }: Pick<Options, 'clock'>,
 ): InvitationsTable {
   const now = clock()
@@ -167,6 +180,7 @@ function rowOf(
     created_at: now,
     expires_at: now + ttlMs,
     used_at: null,
+    ...limits,
   }
 }
 
@@ -186,5 +200,6 @@ function usable(db: Kysely<Tables>, accountId: string, now: number) {
 function toInvitation(row: InvitationsTable): Invitation {
   const { id, account_id, email, role, created_by } = row
   const times = { created_at: timeText(row.created_at), expires_at: timeText(row.expires_at) }
-  return { id, object: 'invitation', account_id, email, role, created_by, ...times }
+  const limits = offeredLimits(row)
+  return { id, object: 'invitation', account_id, email, role, ...limits, created_by, ...times }
 }

@@ -2,21 +2,40 @@ import type { Transaction } from 'kysely'
 import type { Administrator, Scope } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { isWithin } from '../core/networks.ts'
-import type { ApiKeysTable, Tables } from '../storage/tables.ts'
-import { allowanceOf, countedAs } from './allowance.ts'
+import { usdText } from '../core/money/price.ts'
+import type { AllowanceColumns, ApiKeysTable, Tables } from '../storage/tables.ts'
+import {
+  allowanceColumns,
+  allowanceOf,
+  countedAs,
+  isLimited,
+  limitColumns,
+  noAllowance,
+} from './allowance.ts'
 import { endOfKey } from './identify.ts'
-import { listIn, scopesIn } from './key-form.ts'
+import { listIn, scopesIn, timeText } from './key-form.ts'
+import { keyBoundsIn } from './member-limits.ts'
 import { roleIn } from './memberships.ts'
 import { remainingScopes } from './role.ts'
+import { dayMs } from './usage/range.ts'
 
 /** The person or key that creates and changes keys. */
-export type KeyIssuer = Pick<Administrator, 'id' | 'address' | 'scopes'>
+export type KeyIssuer = Pick<Administrator, 'id' | 'address' | 'scopes'> &
+  Partial<Pick<Administrator, 'accountId'>>
 
-/** The limits of what an issuer may grant: its own scopes and settings. */
+/** The restrictions of a key. */
+type Restrictions = Pick<
+  ApiKeysTable,
+  'mode' | 'allowed_models' | 'allowed_addresses' | 'expires_at' | keyof AllowanceColumns
+>
+
+/** The limits of what an issuer may grant: the scopes and settings of its key, or the bounds of a member. */
 export type Bounds = {
   scopes: readonly Scope[]
-  /** The issuer's own key; undefined for a person. */
-  own: ApiKeysTable | undefined
+  /** The settings that no key may exceed; undefined without any. */
+  own: Restrictions | undefined
+  /** The key that the issuer uses; undefined for a person. */
+  key: ApiKeysTable | undefined
 }
 
 type Setting =
@@ -34,11 +53,14 @@ type Setting =
  */
 export async function boundsOf(
   transaction: Transaction<Tables>,
-  { id, scopes }: KeyIssuer,
+  { id, scopes, accountId = '' }: KeyIssuer,
   nowMs: number,
 ): Promise<Bounds | undefined> {
-  if (!id.startsWith('key_'))
-    return scopes.includes('admin') ? undefined : { scopes, own: undefined }
+  if (!id.startsWith('key_')) {
+    if (scopes.includes('admin')) return undefined
+    const own = await restrictionsOf(transaction, { accountId, personId: id }, nowMs)
+    return { scopes: remainingScopes(scopes, 'member'), own, key: undefined }
+  }
   const own = await transaction
     .selectFrom('api_keys')
     .selectAll()
@@ -54,7 +76,32 @@ export async function boundsOf(
   if (!now.includes('keys:write')) {
     throw new GatewayError('insufficient_scope', "The API key has lost the scope 'keys:write'.")
   }
-  return { scopes: now, own }
+  return { scopes: now, own, key: own }
+}
+
+/** The bounds of the keys that a member may create. */
+async function restrictionsOf(
+  transaction: Transaction<Tables>,
+  { accountId, personId }: { accountId: string; personId: string },
+  nowMs: number,
+): Promise<Restrictions | undefined> {
+  const member = await transaction
+    .selectFrom('members')
+    .select(['sandbox_only', 'key_bounds'])
+    .where('account_id', '=', accountId)
+    .where('person_id', '=', personId)
+    .executeTakeFirst()
+  const bounds = member && keyBoundsIn(member)
+  if (!bounds) return undefined
+  const { models, expires_in_days: days } = bounds
+  return {
+    mode: member.sandbox_only === 1 ? 'test' : 'live',
+    allowed_models: models ? JSON.stringify(models) : null,
+    allowed_addresses: null,
+    expires_at: days ? nowMs + days * dayMs : null,
+    ...noAllowance,
+    ...allowanceColumns(bounds),
+  }
 }
 
 /** The id of the issuing person, or of the person who created the issuing key; null if unknown. */
@@ -73,18 +120,18 @@ export async function creatorOf(
 
 /** Defaults for a new key: the restrictions of the issuer's own key. */
 export function inherited(bounds: Bounds | undefined): Partial<ApiKeysTable> {
-  const own = bounds?.own
+  const { own, key } = bounds ?? {}
   if (own === undefined) return {}
   return {
     ...boundsIn(own),
     expires_at: own.expires_at,
-    // All keys of one issuer share its limits and budget.
-    counts_with: isLimited(own) ? countedAs(own) : null,
+    // All keys of one issuing key share its limits and budget.
+    counts_with: key !== undefined && isLimited(key) ? countedAs(key) : null,
   }
 }
 
 /** The restrictions of a key, without its expiry. */
-export function boundsIn(own: ApiKeysTable): Partial<ApiKeysTable> {
+export function boundsIn(own: Restrictions): Partial<ApiKeysTable> {
   return {
     allowed_models: own.allowed_models,
     allowed_addresses: own.allowed_addresses,
@@ -108,22 +155,24 @@ export function assertGrantable(
     // Settings that `widerBy` does not list are unrestricted.
     const wider = widerBy[setting as Setting]?.(bounds, wanted)
     if (wider === undefined) continue
-    throw new GatewayError(
-      'insufficient_scope',
-      `'${setting}' exceeds what the calling API key may grant: ${wider}. A key with the scope 'admin' may grant it.`,
-      { param: setting },
-    )
+    const text =
+      bounds.key === undefined
+        ? `'${setting}' exceeds what you may give keys in this account: ${wider}. An administrator of the account can change these bounds.`
+        : `'${setting}' exceeds what the calling API key may grant: ${wider}. A key with the scope 'admin' may grant it.`
+    throw new GatewayError('insufficient_scope', text, { param: setting })
   }
 }
 
 /** Throws `insufficient_scope` for a key that the issuer may not change. */
 export function assertMayChangeKey(bounds: Bounds | undefined, target: ApiKeysTable): void {
   if (bounds === undefined) return
-  const { own } = bounds
+  const { key } = bounds
+  // A person without the scope 'admin' finds only keys of their own.
+  if (key === undefined) return
   const reason =
     widerBy.scopes(bounds, target) ??
     widerBy.mode(bounds, target) ??
-    (own !== undefined && isLimited(own) && countedAs(own) !== countedAs(target)
+    (isLimited(key) && countedAs(key) !== countedAs(target)
       ? 'this key does not share the limits and the budget of the calling key'
       : undefined)
   if (reason === undefined) return
@@ -135,18 +184,25 @@ export function assertMayChangeKey(bounds: Bounds | undefined, target: ApiKeysTa
 
 /** Why a setting of a key exceeds the issuer's setting; undefined if it does not. */
 const widerBy: Record<Setting, (bounds: Bounds, wanted: ApiKeysTable) => string | undefined> = {
-  mode: ({ own }, { mode }) =>
-    own?.mode === 'test' && mode === 'live' ? 'a test key cannot create a live key' : undefined,
-  scopes: ({ scopes }, wanted) => {
-    const more = scopesIn(wanted).find((scope) => !scopes.includes(scope))
-    return more === undefined ? undefined : `it lacks the scope '${more}'`
+  mode: ({ own, key }, { mode }) => {
+    if (own?.mode !== 'test' || mode !== 'live') return undefined
+    return key === undefined
+      ? 'your access is limited to the sandbox'
+      : 'a test key cannot create a live key'
   },
-  models: ({ own }, wanted) => {
+  scopes: ({ scopes, key }, wanted) => {
+    const more = scopesIn(wanted).find((scope) => !scopes.includes(scope))
+    return more === undefined
+      ? undefined
+      : `${key === undefined ? 'you lack' : 'it lacks'} the scope '${more}'`
+  },
+  models: ({ own, key }, wanted) => {
     const [most, asked] = [listIn(own?.allowed_models ?? null), listIn(wanted.allowed_models)]
     if (most === null) return undefined
-    if (asked === null) return 'it is restricted to certain models'
+    const it = key === undefined ? 'such a key' : 'it'
+    if (asked === null) return `${it} is restricted to certain models`
     const more = asked.find((model) => !most.includes(model))
-    return more === undefined ? undefined : `it may not call '${more}'`
+    return more === undefined ? undefined : `${it} may not call '${more}'`
   },
   allowed_addresses: ({ own }, wanted) => {
     const [most, asked] = [listIn(own?.allowed_addresses ?? null), listIn(wanted.allowed_addresses)]
@@ -155,36 +211,30 @@ const widerBy: Record<Setting, (bounds: Bounds, wanted: ApiKeysTable) => string 
     const more = asked.find((inner) => !most.some((outer) => isWithin(inner, outer)))
     return more === undefined ? undefined : `it may not be used from ${more}`
   },
-  expires_at: ({ own }, { expires_at: asked }) => {
+  expires_at: ({ own, key }, { expires_at: asked }) => {
     const most = own?.expires_at ?? null
-    return isMore(asked, most) ? 'it expires earlier' : undefined
+    if (most === null || !isMore(asked, most)) return undefined
+    return key === undefined ? `such a key expires by ${timeText(most)}` : 'it expires earlier'
   },
-  limits: ({ own }, wanted) => {
+  limits: ({ own, key }, wanted) => {
     if (own === undefined) return undefined
     const more = limitColumns.find((column) => isMore(wanted[column], own[column]))
-    return more === undefined ? undefined : `its ${more} is ${own[more]}`
+    if (more === undefined) return undefined
+    return `${key === undefined ? 'the most' : 'its'} ${more} is ${own[more]}`
   },
-  budget: ({ own }, wanted) => {
-    const most = own === undefined ? null : allowanceOf(own).budget
+  budget: ({ own, key }, wanted) => {
+    const most = own === undefined ? null : allowanceOf({ ...own, id: '' }).budget
     if (most === null) return undefined
     const isLess =
       wanted.budget_period === most.period && !isMore(wanted.budget_nano_usd, most.nanoUsd)
-    return isLess ? undefined : `it is limited by its own budget (${most.period})`
+    if (isLess) return undefined
+    return key === undefined
+      ? `such a key has at most $${usdText(most.nanoUsd)} (${most.period})`
+      : `it is limited by its own budget (${most.period})`
   },
 }
-
-const limitColumns = [
-  'requests_per_minute',
-  'tokens_per_minute',
-  'images_per_minute',
-  'concurrency',
-] as const
 
 /** Whether a bound is wider than another; null means unlimited. */
 function isMore(asked: number | null, most: number | null): boolean {
   return most !== null && (asked === null || asked > most)
-}
-
-function isLimited(row: ApiKeysTable): boolean {
-  return row.budget_nano_usd !== null || limitColumns.some((column) => row[column] !== null)
 }

@@ -29,6 +29,7 @@ export const plainKey = {
   cassette: null,
   played: null,
   played_calls: null,
+  tag_budgets: null,
 } satisfies Partial<ApiKeysTable>
 
 /**

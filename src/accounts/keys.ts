@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
 import type { PageRequest } from '../core/page.ts'
@@ -28,7 +28,7 @@ import {
   type ModelIds,
 } from './key-settings.ts'
 import { registerClientOf } from './oauth/registered-clients.ts'
-import { endWithKey, followKey } from './oauth/connection-changes.ts'
+import { endWithKey, followKey, type Ending } from './oauth/connection-changes.ts'
 
 type Schemas = components['schemas']
 type ApiKey = Schemas['ApiKey']
@@ -36,8 +36,13 @@ type CreatedKey = Schemas['CreatedApiKey']
 /** A new key; omitted members have the contract's defaults. */
 export type NewKey = Schemas['NewApiKey']
 
-/** Selects a key, optionally of one account only, or only a connection that a person made. */
-type Which = { id: string; accountId?: string; connectionOf?: string }
+/** Selects a key, optionally of one account only, or only one or a connection that a person made. */
+type Which = {
+  id: string
+  accountId?: string
+  connectionOf?: string
+  createdBy?: string | undefined
+}
 
 type Options = ChangeParts & {
   modelIds: ModelIds
@@ -49,7 +54,7 @@ type Options = ChangeParts & {
 export type Keys = ReturnType<typeof createKeys>
 
 export function createKeys(options: Options) {
-  const { store, announce, clock, usedAt = () => undefined } = options
+  const { store, announce, modelIds, clock, usedAt = () => undefined } = options
   const { db } = store
   const forms = async (rows: readonly ApiKeysTable[]): Promise<ApiKey[]> => {
     const nowMs = clock()
@@ -66,6 +71,7 @@ export function createKeys(options: Options) {
   }
   const changed = (id: string) => announce({ kind: 'keys_changed', keyIds: [id] })
   return {
+    modelIds,
     list: async (filter: KeyFilter, page: PageRequest) => {
       const found = selectKeys(db, filter, clock())
       const rows = await listPage(found, page, { time: 'created_at', toItem: (row) => row })
@@ -99,11 +105,12 @@ export function createKeys(options: Options) {
 
 async function find(
   db: Kysely<Tables>,
-  { id, accountId, connectionOf: personId }: Which,
+  { id, accountId, connectionOf: personId, createdBy }: Which,
 ): Promise<ApiKeysTable> {
   const found = await db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst()
   const isTheirs =
-    personId === undefined || (found?.kind === 'connection' && found.created_by === personId)
+    (personId === undefined || (found?.kind === 'connection' && found.created_by === personId)) &&
+    (createdBy === undefined || found?.created_by === createdBy)
   if (found !== undefined && isTheirs && (accountId ?? found.account_id) === found.account_id) {
     return found
   }
@@ -211,19 +218,48 @@ function rotate(
 }
 
 function revoke({ store, audit, clock }: Options, issuer: KeyIssuer, which: Which) {
-  const nowMs = clock()
+  const now = clock()
   return store.db.transaction().execute(async (transaction) => {
     const row = await find(transaction, which)
-    assertMayChangeKey(await boundsOf(transaction, issuer, nowMs), row)
+    assertMayChangeKey(await boundsOf(transaction, issuer, now), row)
     if (row.revoked_at !== null) return row
-    const ending = { revoked_at: nowMs }
-    await transaction.updateTable('api_keys').set(ending).where('id', '=', row.id).execute()
-    await endWithKey(transaction, row, { by: issuer, audit, now: nowMs })
-    const act = { account_id: row.account_id, action: 'key.revoke', target: row.id } as const
-    const after = { revoked_at: timeText(nowMs) }
-    await audit.write(transaction, issuer, { ...act, before: { revoked_at: null }, after })
-    return { ...row, ...ending }
+    await revokeRow(transaction, row, { by: issuer, audit, now })
+    return { ...row, revoked_at: now }
   })
+}
+
+async function revokeRow(
+  transaction: Transaction<Tables>,
+  row: ApiKeysTable,
+  ending: Ending,
+): Promise<void> {
+  const { by, audit, now } = ending
+  await transaction
+    .updateTable('api_keys')
+    .set({ revoked_at: now })
+    .where('id', '=', row.id)
+    .execute()
+  await endWithKey(transaction, row, ending)
+  const act = { account_id: row.account_id, action: 'key.revoke', target: row.id } as const
+  const after = { revoked_at: timeText(now) }
+  await audit.write(transaction, by, { ...act, before: { revoked_at: null }, after })
+}
+
+/** Revokes the API keys and clients that a person made in an account. */
+export async function revokeKeysOf(
+  transaction: Transaction<Tables>,
+  { personId, accountId }: { personId: string; accountId: string },
+  ending: Ending,
+): Promise<void> {
+  const rows = await transaction
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('created_by', '=', personId)
+    .where('kind', 'in', ['key', 'client'])
+    .where('revoked_at', 'is', null)
+    .execute()
+  for (const row of rows) await revokeRow(transaction, row, ending)
 }
 
 /** Throws `key_not_active` for a revoked, expired or replaced key. */

@@ -74,7 +74,7 @@ function toTable(row: UsageRow): UsageTable {
     asked_model: row.askedModel,
     warnings: warningsText(row.warnings),
     saved_nano_usd: row.savedNanoUsd,
-    tags: row.tags === undefined || row.tags.length === 0 ? null : JSON.stringify(row.tags),
+    tags: tagsText(row.tags),
   }
   // The loop adds the columns that the type lacks.
   const counted = columns as typeof columns & Record<UsageCount, number>
@@ -94,6 +94,11 @@ export function usageIn(row: Pick<UsageTable, UsageCount>): Usage {
 export function countsIn(row: Readonly<Record<UsageCount, number>>): Record<UsageCount, number> {
   // `fromEntries` loses the types of the names.
   return Object.fromEntries(usageCountNames.map((name) => [name, row[name]])) as typeof row
+}
+
+/** The stored form of a call's tags; null without tags. */
+export function tagsText(tags: readonly string[] | undefined): string | null {
+  return tags === undefined || tags.length === 0 ? null : JSON.stringify(tags)
 }
 
 type StoredWarning = components['schemas']['Warning']

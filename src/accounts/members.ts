@@ -3,10 +3,14 @@ import type { components } from '../../generated/types.ts'
 import type { Actor, Caller, PersonCaller, Role } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { PageRequest } from '../core/page.ts'
-import type { Tables } from '../storage/tables.ts'
-import type { ChangeParts } from './audit.ts'
+import type { MemberLimits, Tables } from '../storage/tables.ts'
+import { isLimited } from './allowance.ts'
+import { changedValues, type ChangeParts } from './audit.ts'
 import { timeText } from './key-form.ts'
+import type { ModelIds } from './key-settings.ts'
+import { revokeKeysOf } from './keys.ts'
 import { listPage } from './list-page.ts'
+import { memberBudgets, memberColumns, memberSettings, unlimitedMember } from './member-limits.ts'
 import { membershipsOf } from './memberships.ts'
 import { endConnectionsOf } from './oauth/connection-changes.ts'
 import { endPasswordLinks, passwordLinkRefusals } from './password-links.ts'
@@ -15,6 +19,7 @@ import { endSessionKeysIn } from './session-keys.ts'
 import { endOtherSessions } from './sessions.ts'
 
 type Member = components['schemas']['Member']
+type MemberChange = components['schemas']['MemberChange']
 type Options = ChangeParts
 
 export type Members = ReturnType<typeof createMembers>
@@ -32,19 +37,33 @@ export function createMembers(options: Options) {
     list: async (caller: Caller, page: PageRequest) => {
       const rows = members(db, caller.accountId)
       const found = await listPage(rows, page, { time: 'joined_at', toItem: (row) => row })
-      return { ...found, data: await toMembers(db, caller, found.data) }
+      return { ...found, data: await toMembers(db, caller, found.data, clock()) }
     },
-    /** Throws `not_found`, `last_owner`, `insufficient_scope` for a role that the caller may not change. */
-    changeRole: (caller: Caller, personId: string, { role, actor }: { role: Role; actor: Actor }) =>
-      db.transaction().execute(async (transaction) => {
+    /**
+     * Changes the role and the limits. Throws `not_found`, `last_owner`, `insufficient_scope` for a role or limits that
+     * the caller may not change, and `invalid_value` for a model.
+     */
+    update: async (
+      caller: Caller,
+      personId: string,
+      { change, actor, modelIds }: { change: MemberChange; actor: Actor; modelIds: ModelIds },
+    ) => {
+      const columns = memberColumns(change, modelIds)
+      const member = await db.transaction().execute(async (transaction) => {
         const row = await find(transaction, caller.accountId, personId)
-        if (role === row.role) return toMember(transaction, caller, row)
-        assertMayChange(caller, row.role, role)
-        if (row.role === 'owner') await assertOtherOwner(transaction, row)
-        await setRole(transaction, row, { role, actor, audit, now: clock() })
-        return toMember(transaction, caller, { ...row, role })
-      }),
-    /** Ends a person's access to the account at once. Throws the errors of `changeRole`. */
+        const { role = row.role } = change
+        if (role !== row.role) assertMayChange(caller, row.role, role)
+        if (role !== row.role && row.role === 'owner') await assertOtherOwner(transaction, row)
+        if (Object.keys(columns).length > 0) assertMayLimit(caller, row)
+        const set = { ...columns, role }
+        await setMember(transaction, row, { set, actor, audit, now: clock() })
+        return (await toMembers(transaction, caller, [{ ...row, ...set }], clock()))[0]!
+      })
+      // Callers have the limits of the person who made their key.
+      announce({ kind: 'account_changed', accountId: caller.accountId })
+      return member
+    },
+    /** Ends a person's access to the account at once. Throws the errors of `update`. */
     remove: async (caller: Caller, personId: string, actor: Actor) => {
       await db.transaction().execute(async (transaction) => {
         const row = await find(transaction, caller.accountId, personId)
@@ -69,16 +88,23 @@ export function createMembers(options: Options) {
   }
 }
 
-type NewMember = { accountId: string; personId: string; role: Role; now: number }
+type NewMember = {
+  accountId: string
+  personId: string
+  role: Role
+  now: number
+  /** None if absent. */
+  limits?: MemberLimits
+}
 
 /** Makes a person a member of an account. Throws `already_member`. */
 export async function addMember(
   transaction: Transaction<Tables>,
-  { accountId, personId, role, now }: NewMember,
+  { accountId, personId, role, now, limits = unlimitedMember }: NewMember,
 ): Promise<void> {
   const { numInsertedOrUpdatedRows } = await transaction
     .insertInto('members')
-    .values({ account_id: accountId, person_id: personId, role, joined_at: now })
+    .values({ account_id: accountId, person_id: personId, role, joined_at: now, ...limits })
     .onConflict((one) => one.columns(['account_id', 'person_id']).doNothing())
     .executeTakeFirst()
   if (numInsertedOrUpdatedRows === 0n) throw alreadyMember()
@@ -107,25 +133,42 @@ export async function grantRole(
   }
   if (role === row.role) return
   if (row.role === 'owner' && !(await hasOtherOwner(transaction, row))) return
-  await setRole(transaction, row, { role, actor, audit, now })
+  await setMember(transaction, row, { set: { role }, actor, audit, now })
 }
 
-type NewRole = Pick<Granted, 'role' | 'actor' | 'audit' | 'now'>
+type Setting = Pick<Granted, 'actor' | 'audit' | 'now'> & {
+  set: Partial<MemberLimits> & { role: Role }
+}
 
-async function setRole(
+async function setMember(
   transaction: Transaction<Tables>,
-  { account_id: accountId, id: personId, role: before }: MemberRow,
-  { role, actor, audit, now }: NewRole,
+  row: MemberRow,
+  { set, actor, audit, now }: Setting,
 ): Promise<void> {
+  const { account_id: accountId, id: personId } = row
+  const values = changedValues(settingsOf(row), settingsOf({ ...row, ...set }))
+  if (values === undefined) return
   await transaction
     .updateTable('members')
-    .set({ role })
+    .set(set)
     .where('account_id', '=', accountId)
     .where('person_id', '=', personId)
     .execute()
-  await endPasswordLinks(transaction, personId, now)
+  if (set.role !== row.role) await endPasswordLinks(transaction, personId, now)
   const act = { account_id: accountId, action: 'member.update', target: personId } as const
-  await audit.write(transaction, actor, { ...act, before: { role: before }, after: { role } })
+  await audit.write(transaction, actor, { ...act, ...values })
+}
+
+function settingsOf(row: MemberLimits & { role: Role }) {
+  return { role: row.role, ...memberSettings(row) }
+}
+
+/** Throws `insufficient_scope` for limits of an owner, and for the caller's own limits, unless an owner changes them. */
+function assertMayLimit(caller: Caller, { id, role }: Pick<MemberRow, 'id' | 'role'>): void {
+  assertMayChange(caller, role)
+  if (role === 'owner' || (caller.person?.id ?? caller.creatorId) !== id) return
+  const text = 'You may not change your own limits in this account. Ask another administrator.'
+  throw new GatewayError('insufficient_scope', text)
 }
 
 type MemberRow = Awaited<ReturnType<typeof find>>
@@ -146,6 +189,9 @@ async function remove(
     .execute()
   const now = clock()
   await endConnectionsOf(transaction, { personId, accountId }, { by: actor, audit, now })
+  // Their keys would go on without the limits, also those of a person who leaves.
+  if (isLimited(row) || row.sandbox_only === 1)
+    await revokeKeysOf(transaction, { personId, accountId }, { by: actor, audit, now })
   await endSessionKeysIn(transaction, { personId, accountId }, now)
   await endPasswordLinks(transaction, personId, now)
   const left = await membershipsOf(transaction, personId)
@@ -159,7 +205,7 @@ function members(db: Kysely<Tables>, accountId: string) {
     .selectFrom('members')
     .innerJoin('people', 'people.id', 'members.person_id')
     .select(['people.id', 'people.email', 'people.name'])
-    .select(['members.account_id', 'members.role', 'members.joined_at'])
+    .selectAll('members')
     .where('members.account_id', '=', accountId)
 }
 
@@ -200,17 +246,20 @@ async function toMembers(
   db: Kysely<Tables>,
   caller: Caller,
   rows: readonly MemberRow[],
+  now: number,
 ): Promise<Member[]> {
   const ids = rows.map(({ id }) => id)
   const refusalOf = await passwordLinkRefusals(db, caller, ids)
-  return rows.map(({ joined_at: joinedAt, ...row }) => ({
-    ...row,
+  const budgets = await memberBudgets(db, rows, now)
+  return rows.map((row, index) => ({
+    id: row.id,
     object: 'member',
-    joined_at: timeText(joinedAt),
+    account_id: row.account_id,
+    email: row.email,
+    name: row.name,
+    ...settingsOf(row),
+    budget: budgets[index] ?? null,
+    joined_at: timeText(row.joined_at),
     may_get_password_link: refusalOf(row.id) === undefined,
   }))
-}
-
-async function toMember(db: Kysely<Tables>, caller: Caller, row: MemberRow): Promise<Member> {
-  return (await toMembers(db, caller, [row]))[0]!
 }

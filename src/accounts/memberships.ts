@@ -2,11 +2,17 @@ import type { Kysely } from 'kysely'
 import type { Caller, PersonCaller, Role, SignedInPerson } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { listed } from '../storage/sql-dialect.ts'
-import type { AccountsTable, Tables } from '../storage/tables.ts'
+import type { AccountsTable, MemberLimits, Tables } from '../storage/tables.ts'
 import { allowanceOf, noAllowance } from './allowance.ts'
+import { limitNames, unlimitedMember } from './member-limits.ts'
 import { scopesOf } from './role.ts'
 
-export type Membership = { account: AccountsTable; role: Role; joinedAt: number }
+export type Membership = {
+  account: AccountsTable
+  role: Role
+  joinedAt: number
+  limits: MemberLimits
+}
 
 /** The accounts of a person in the order of joining. */
 export async function membershipsOf(db: Kysely<Tables>, personId: string): Promise<Membership[]> {
@@ -33,14 +39,19 @@ function memberships(db: Kysely<Tables>) {
     .innerJoin('accounts', 'accounts.id', 'members.account_id')
     .selectAll('accounts')
     .select(['members.role', 'members.joined_at'])
+    .select(limitNames.map((name) => `members.${name} as member_${name}` as const))
+    .$castTo<MembershipRow>()
     .orderBy('members.joined_at')
     .orderBy('members.account_id')
 }
 
-type MembershipRow = AccountsTable & { role: Role; joined_at: number }
+type MemberColumns = { [Name in keyof MemberLimits as `member_${Name}`]: MemberLimits[Name] }
+type MembershipRow = AccountsTable & { role: Role; joined_at: number } & MemberColumns
 
-function toMembership({ role, joined_at: joinedAt, ...account }: MembershipRow): Membership {
-  return { account, role, joinedAt }
+function toMembership({ role, joined_at: joinedAt, ...row }: MembershipRow): Membership {
+  const limits = Object.fromEntries(limitNames.map((name) => [name, row[`member_${name}`]]))
+  // The names are those of the type.
+  return { account: row, role, joinedAt, limits: limits as MemberLimits }
 }
 
 /** The caller for a signed-in person, acting for the account that they joined first. */
@@ -51,7 +62,12 @@ export function actingFor(
   const [first] = own as [Membership]
   const isOperator = own.some(isOperating)
   const { account } = first
-  return callerOf(person, { account, role: actingRole(first, isOperator), isOperator })
+  return callerOf(person, {
+    account,
+    role: actingRole(first, isOperator),
+    isOperator,
+    limits: first.limits,
+  })
 }
 
 /** The caller, acting for another account as a member or an operator. Throws `not_found`. */
@@ -64,8 +80,8 @@ export async function accountToActFor(
   const { person, isOperator } = caller
   const own = (await membershipsOf(db, person.id)).find(({ account }) => account.id === accountId)
   if (own !== undefined) {
-    const { account } = own
-    return callerOf(person, { account, role: actingRole(own, isOperator), isOperator })
+    const { account, limits } = own
+    return callerOf(person, { account, role: actingRole(own, isOperator), isOperator, limits })
   }
   const account = isOperator
     ? await db.selectFrom('accounts').selectAll().where('id', '=', accountId).executeTakeFirst()
@@ -98,9 +114,11 @@ export function isOperating({ account, role }: Membership): boolean {
   return account.is_operator === 1 && role !== 'member'
 }
 
+type Acting = { account: AccountsTable; role: Role; isOperator: boolean; limits?: MemberLimits }
+
 function callerOf(
   { id, sessionId, csrfToken }: Omit<SignedInPerson, 'role'>,
-  { account, role, isOperator }: { account: AccountsTable; role: Role; isOperator: boolean },
+  { account, role, isOperator, limits = unlimitedMember }: Acting,
 ): PersonCaller {
   return {
     accountId: account.id,
@@ -108,7 +126,8 @@ function callerOf(
     mode: 'live',
     models: null,
     networks: null,
-    scopes: scopesOf(role),
+    // A member with bounds makes keys within them.
+    scopes: limits.key_bounds === null ? scopesOf(role) : [...scopesOf(role), 'keys:write'],
     allowances: [allowanceOf(account), allowanceOf({ id: sessionId, ...noAllowance })],
     isOperator,
     person: { id, sessionId, role, csrfToken },

@@ -5,6 +5,7 @@ import { GatewayError } from '../core/error.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { ChangeParts } from './audit.ts'
 import { newId } from './id.ts'
+import { memberBudgets, memberSettings } from './member-limits.ts'
 import { actingRole, isOperating, membershipsOf, type Membership } from './memberships.ts'
 import { endPasswordLinks } from './password-links.ts'
 import { assertStrong, type Passwords } from './password.ts'
@@ -30,7 +31,10 @@ export function createPeople(options: Options) {
     db.selectFrom('people').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   const retrieve = async (id: string) => {
     const [row, memberships] = await Promise.all([find(id), membershipsOf(db, id)])
-    return toPerson(row, memberships)
+    const owned = memberships.map(({ account, limits }) => {
+      return { ...limits, account_id: account.id, person_id: id }
+    })
+    return toPerson(row, memberships, await memberBudgets(db, owned, clock()))
   }
   return {
     retrieve,
@@ -121,7 +125,11 @@ export async function insertPerson(
   throw new GatewayError('email_taken', text, { param: 'email' })
 }
 
-function toPerson(row: Tables['people'], memberships: readonly Membership[]): Person {
+function toPerson(
+  row: Tables['people'],
+  memberships: readonly Membership[],
+  budgets: readonly Person['memberships'][number]['budget'][],
+): Person {
   const isOperator = memberships.some(isOperating)
   return {
     id: row.id,
@@ -130,12 +138,14 @@ function toPerson(row: Tables['people'], memberships: readonly Membership[]): Pe
     name: row.name,
     created_at: new Date(row.created_at).toISOString(),
     is_operator: isOperator,
-    memberships: memberships.map((one) => ({
+    memberships: memberships.map((one, index) => ({
       account_id: one.account.id,
       account_name: one.account.name,
       role: one.role,
       acts_as: actingRole(one, isOperator),
       joined_at: new Date(one.joinedAt).toISOString(),
+      ...memberSettings(one.limits),
+      budget: budgets[index] ?? null,
     })),
   }
 }

@@ -59,7 +59,7 @@ export function createProviderStates({ store, announce, clock }: Options): Provi
         ...plainKey,
         created_at: now,
         played: '',
-        ...inherited({ scopes, own }),
+        ...inherited({ scopes, own, key: own }),
         expires_at: Math.min(own.expires_at ?? Infinity, now + ttlMs),
         ...differences[state]?.(now),
         digest: digestOf(key),

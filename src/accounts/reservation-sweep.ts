@@ -128,7 +128,7 @@ function chargeOf(db: Kysely<Tables>, reservation: Tables['reservations']): Stor
   const { request_id: id, expires_at: expiresAt, nano_usd: nanoUsd } = reservation
   // The conditions skip a reservation that its process ended or renewed in the meantime.
   const call = sql`
-    select request_id as id, at, account_id, key_id, face, modality, model, nano_usd
+    select request_id as id, at, account_id, key_id, face, modality, model, nano_usd, tags
     from reservations
     where request_id = ${id} and expires_at = ${expiresAt} and model is not null`
   const end = db
@@ -146,7 +146,8 @@ function rowOfMark(db: Kysely<Tables>, mark: CallMark): StoreStatement {
     ([name, text]) => sql`cast(${text} as text) as ${sql.ref(name)}`,
   )
   const call = sql`
-    select ${sql.join(columns)}, cast(${at} as bigint) as at, cast(null as bigint) as nano_usd`
+    select ${sql.join(columns)}, cast(${at} as bigint) as at, cast(null as bigint) as nano_usd,
+      cast(null as text) as tags`
   return rowOf(db, call, unpriced)
 }
 
@@ -155,9 +156,9 @@ function rowOf(db: Kysely<Tables>, call: RawBuilder<unknown>, pricing: Pricing):
   return sql`
     insert into usage (id, at, account_id, key_id, mode, face, modality, model, outcome, cache,
       input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, images,
-      cost_nano_usd, cost_status, pricing, attempts, duration_ms)
+      cost_nano_usd, cost_status, pricing, attempts, duration_ms, tags)
     select id, at, account_id, key_id, 'live', face, modality, model, 'unknown', 'miss',
-      0, 0, 0, 0, 0, nano_usd, 'unknown', ${pricingText(pricing)}, '[]', 0
+      0, 0, 0, 0, 0, nano_usd, 'unknown', ${pricingText(pricing)}, '[]', 0, tags
     from (${call}) as dead
     where true
     on conflict do nothing`.compile(db)

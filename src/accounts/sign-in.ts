@@ -5,6 +5,7 @@ import type { Tables } from '../storage/tables.ts'
 import type { ChangeParts, FailedSignIn } from './audit.ts'
 import { membershipsOf } from './memberships.ts'
 import { findPasswordLink, usePasswordLink } from './password-links.ts'
+import { unlimitedMember } from './member-limits.ts'
 import { assertStrong, plainEmail, type Passwords } from './password.ts'
 import { findByEmail, insertPerson, setPassword, type NewPerson, type People } from './people.ts'
 import { noMembershipError, type NewSession, type Sessions, type Visitor } from './sessions.ts'
@@ -222,7 +223,8 @@ async function makeOwner(transaction: Transaction<Tables>, owner: Owner) {
     const { hash, now } = owner
     await setPassword(transaction, { id, hash, keptSessionId: null, now })
   }
-  const row = { account_id: accountId, person_id: id, role: 'owner', joined_at: owner.now } as const
+  const joined = { account_id: accountId, person_id: id, joined_at: owner.now }
+  const row = { ...joined, role: 'owner', ...unlimitedMember } as const
   await transaction
     .insertInto('members')
     .values(row)

@@ -16,6 +16,7 @@ import {
 import { newId } from './id.ts'
 import { findInvitation, useInvitation } from './invitations.ts'
 import { timeText } from './key-form.ts'
+import { limitsIn, offeredLimits } from './member-limits.ts'
 import { addMember } from './members.ts'
 import { assertStrong, plainEmail } from './password.ts'
 import { findByEmail, insertPerson, type NewPerson } from './people.ts'
@@ -78,7 +79,8 @@ export function createSignUps(options: Options) {
         .where('accounts.id', '=', row.account_id)
         .executeTakeFirstOrThrow()
       const { email, role, expires_at: end } = row
-      return { object: 'invitation_offer', ...names, email, role, expires_at: timeText(end) }
+      const offer = { ...names, email, role, ...offeredLimits(row) }
+      return { object: 'invitation_offer', ...offer, expires_at: timeText(end) }
     },
     /** Accepts an invitation for a signed-in person. Throws `invalid_value` for the token, `already_member`. */
     join: async (
@@ -138,10 +140,12 @@ type Joining = { personId: string; by: Actor; options: Pick<Options, 'audit' | '
 
 async function add(
   transaction: Transaction<Tables>,
-  { id, account_id: accountId, role, email }: InvitationsTable,
+  invitation: InvitationsTable,
   { personId, by, options: { audit, clock } }: Joining,
 ): Promise<void> {
-  await addMember(transaction, { accountId, personId, role, now: clock() })
+  const { id, account_id: accountId, role, email } = invitation
+  const limits = limitsIn(invitation)
+  await addMember(transaction, { accountId, personId, role, limits, now: clock() })
   const act = { account_id: accountId, action: 'invitation.accept', target: id } as const
   await audit.write(transaction, by, { ...act, after: { person: personId, email, role } })
 }

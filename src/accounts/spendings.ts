@@ -4,12 +4,13 @@ import type { SpendingLimit } from '../core/caller.ts'
 import { moneyOf } from '../core/money/price.ts'
 import { listed, sqlDialectOf } from '../storage/sql-dialect.ts'
 import type { BudgetWindowsTable, Tables } from '../storage/tables.ts'
+import { countedBy } from './budget-owners.ts'
 
 type BudgetState = components['schemas']['BudgetState']
 
 export type BudgetOwner = {
   accountId: string
-  /** The id of the account, or of one of its keys. */
+  /** The id of the account, or of one of its keys; of others as budget-owners.ts makes it. */
   ownerId: string
   budget: SpendingLimit
 }
@@ -71,21 +72,16 @@ async function openNow(
   db: Kysely<Tables>,
   { accountId, ownerId, window: { startsAt, endsAt } }: OwnedWindow,
 ): Promise<BudgetWindowsTable> {
-  // Several keys may share one budget, whose owner is then in their column `counts_with`.
-  const ofKey =
-    ownerId === accountId
-      ? sql``
-      : sql` and (key_id = ${ownerId} or key_id in (
-          select id from api_keys where account_id = ${accountId} and counts_with = ${ownerId}))`
+  const { calls, time, mayCount } = countedBy(db, { accountId, ownerId })
   await sql`
     insert into budget_windows
       (owner_id, starts_at, ends_at, spent_nano_usd, reserved_nano_usd)
     select ${ownerId}, cast(${startsAt} as bigint), cast(${endsAt} as bigint),
-      (select coalesce(sum(cost_nano_usd), 0) from usage_hours
+      (select coalesce(sum(cost_nano_usd), 0) from ${calls}
        where account_id = ${accountId} and mode = 'live'
-         and hour_at >= ${startsAt} and hour_at < ${endsAt}${ofKey}),
+         and ${time} >= ${startsAt} and ${time} < ${endsAt}${mayCount}),
       (select coalesce(sum(nano_usd), 0) from reservations
-       where account_id = ${accountId} and at >= ${startsAt} and at < ${endsAt}${ofKey})
+       where account_id = ${accountId} and at >= ${startsAt} and at < ${endsAt}${mayCount})
     where true
     on conflict do nothing`.execute(db)
   return db

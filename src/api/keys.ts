@@ -21,9 +21,10 @@ export type KeyParts = {
 /** The handlers of an account's keys, and of a person's connections and connected clients. */
 export function keyOperations({ keys, connections, budgets, lookAtLimits }: KeyParts) {
   return {
-    listKeys: async ({ caller: { accountId }, query }) => {
-      const { state, kind, mode, name, created_by: createdBy, ...page } = query
-      const filter = { accountId, state, kind, mode, name, createdBy }
+    listKeys: async ({ caller, query }) => {
+      const { accountId } = caller
+      const { state, kind, mode, name, created_by: creator, ...page } = query
+      const filter = { accountId, state, kind, mode, name, createdBy: onlyOf(caller) ?? creator }
       return { status: 200, json: await keys.list(filter, page) }
     },
     createKey: async (call) => {
@@ -51,8 +52,8 @@ export function keyOperations({ keys, connections, budgets, lookAtLimits }: KeyP
     listUnknownAttempts: async ({ query }) => ok(await connections.unknown(query)),
     retrieveOwnKey: async ({ caller }) => {
       const { keyId, accountId, mode, scopes, models, allowances } = caller
-      const [account, key] = allowances
-      const [ofAccount, ofKey] = await budgets.statesFor(caller)
+      const [account, key, member] = allowances
+      const [ofAccount = null, ofKey = null, ofMember = null] = await budgets.statesFor(caller)
       const states = await lookAtLimits(caller)
       const json: Schemas['OwnKey'] = {
         id: keyId,
@@ -64,15 +65,21 @@ export function keyOperations({ keys, connections, budgets, lookAtLimits }: KeyP
         ...stateOf(key, states, 'key'),
         budget: ofKey,
         account: { ...stateOf(account, states, 'account'), budget: ofAccount },
+        member: member ? { ...stateOf(member, states, 'member'), budget: ofMember } : null,
       }
       return { status: 200, json }
     },
   } satisfies Partial<Operations>
 }
 
-/** Identifies the key that the path names within the account of the caller. */
-function keyIn({ path, caller }: { path: { id: string }; caller: { accountId: string } }) {
-  return { id: path.id, accountId: caller.accountId }
+/** Identifies the key that the path names among the keys that the caller manages. */
+function keyIn({ path, caller }: { path: { id: string }; caller: Caller }) {
+  return { id: path.id, accountId: caller.accountId, createdBy: onlyOf(caller) }
+}
+
+/** The person whose keys alone the caller manages; undefined for all keys of the account. */
+function onlyOf({ person, scopes }: Caller): string | undefined {
+  return scopes.includes('admin') ? undefined : person?.id
 }
 
 function stateOf({ limits }: Allowance, states: readonly LimitState[], whose: LimitState['owner']) {

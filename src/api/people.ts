@@ -13,7 +13,7 @@ export type PeopleParts = {
   members: Members
   invitations: Invitations
   passwordLinks: PasswordLinks
-  keys: Pick<Keys, 'list'>
+  keys: Pick<Keys, 'list' | 'modelIds'>
 }
 
 /** The handlers of operations on people and on the members of an account. */
@@ -42,8 +42,8 @@ function memberOperations({ members, passwordLinks, keys }: Omit<PeopleParts, 'p
   return {
     listMembers: async ({ caller, query }) => ok(await members.list(caller, query)),
     updateMember: async (call) => {
-      const change = { role: call.body.role, actor: actorOf(call) }
-      return ok(await members.changeRole(call.caller, call.path.id, change))
+      const change = { change: call.body, actor: actorOf(call), modelIds: keys.modelIds }
+      return ok(await members.update(call.caller, call.path.id, change))
     },
     removeMember: async (call) => {
       const { id } = call.path
@@ -63,12 +63,14 @@ function memberOperations({ members, passwordLinks, keys }: Omit<PeopleParts, 'p
   } satisfies Partial<Operations>
 }
 
-function invitationOperations({ invitations }: Pick<PeopleParts, 'invitations'>) {
+function invitationOperations({ invitations, keys }: Pick<PeopleParts, 'invitations' | 'keys'>) {
   return {
     listInvitations: async ({ caller, query }) =>
       ok(await invitations.list(caller.accountId, query)),
-    inviteMember: async (call) =>
-      createdSecret(await invitations.create(call.caller, call.body, actorOf(call))),
+    inviteMember: async (call) => {
+      const by = { actor: actorOf(call), modelIds: keys.modelIds }
+      return createdSecret(await invitations.create(call.caller, call.body, by))
+    },
     withdrawInvitation: async (call) => {
       await invitations.withdraw(call.caller, call.path.id, actorOf(call))
       return { status: 204 }

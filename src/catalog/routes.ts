@@ -278,6 +278,12 @@ function createKeyModels(idOf: (name: string) => string) {
     /** Throws `model_not_allowed` for a model that the key may not call. */
     check: (model: Model, caller: Caller): void => {
       if (mayUse(model, caller)) return
+      if (caller.isSandboxOnly) {
+        const text =
+          'By your limit in this account, your keys, sessions and connections may call only the sandbox. ' +
+          'Use a test key (mag_test_…), or connect again, or ask an administrator of the account to lift the limit.'
+        throw new GatewayError('model_not_allowed', text)
+      }
       throw new GatewayError(
         'model_not_allowed',
         `This API key may not use the model '${model.row.id}'. Choose another model or another key.`,

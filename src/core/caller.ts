@@ -19,7 +19,7 @@ export type Identity = {
   role: Role
 }
 
-/** The limits that are set for an account or a key; null for a limit that is not set. */
+/** The limits that are set for an account, a key or a member; null for a limit that is not set. */
 export type UsageLimits = {
   requestsPerMinute: number | null
   tokensPerMinute: number | null
@@ -31,9 +31,9 @@ export type UsageLimits = {
 /** The amount that may be spent in each period. */
 export type SpendingLimit = { nanoUsd: number; period: Schemas['BudgetPeriod'] }
 
-/** The limits and the budget of an account or a key. */
+/** The limits and the budget of an account, a key, a member or a tag. */
 export type Allowance = {
-  /** The id of the account or of the key. */
+  /** The id of the account or of the key; of others as accounts/budget-owners.ts makes it. */
   ownerId: string
   limits: UsageLimits
   budget: SpendingLimit | null
@@ -63,8 +63,12 @@ export type Caller = {
   scopes: readonly Scope[]
   /** Networks that the key may be used from, as CIDR; null for all. */
   networks: readonly string[] | null
-  /** The limits of the account and of the key; both apply. */
-  allowances: readonly [account: Allowance, key: Allowance]
+  /** The limits of the account, of the key, and of the person who made it if they have some; all apply. */
+  allowances: readonly [account: Allowance, key: Allowance, ...member: Allowance[]]
+  /** The budgets of tags of this key; absent without. */
+  tagBudgets?: ReadonlyMap<string, Allowance>
+  /** Whether the person who made this live key may call only the sandbox; then `models` is empty. */
+  isSandboxOnly?: true
   /** Whether the caller belongs to the first account, which operates the gateway. */
   isOperator: boolean
   /** Whether the account keeps the prompts of its image jobs. */

@@ -15,7 +15,7 @@ import { ProviderFailure, UnknownOutcome } from './failure.ts'
 import type { ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
-import type { Admit } from './limits.ts'
+import { allowancesOf, type Admit } from './limits.ts'
 import { shortenedWarnings, type CallInputs, type Model } from './model.ts'
 import type { ModerationRequest } from './moderation/moderation.ts'
 import { moderationWork } from './moderation/work.ts'
@@ -196,14 +196,15 @@ type RoutedWork<Outcome, Answer> = {
 /** The routes that support the request. Throws a GatewayError when there are none. */
 function selectFor<Outcome, Answer>(
   parts: Pick<GatewayParts, 'orderRoutes'>,
-  { caller, strict, fallback, warnings: adjusted = [] }: CallContext,
+  { caller, tags, strict, fallback, warnings: adjusted = [] }: CallContext,
   { able, work, atMs, cassette }: RoutedWork<Outcome, Answer>,
 ) {
   const warnings = [...adjusted, ...work.warnings, ...able.warnings]
   const listed = withoutSkipped(able.routes, work)
   const routes = cassette?.plays ? cassette.order(listed) : parts.orderRoutes(listed)
   // Calls with a test key cost nothing.
-  const isBudgeted = isCharged(caller) && caller.allowances.some((one) => one.budget !== null)
+  const isBudgeted =
+    isCharged(caller) && allowancesOf(caller, tags).some((one) => one.budget !== null)
   const costs = isBudgeted ? upperCostsOf(work, atMs) : undefined
   const { check } = costs ?? work
   const selection = selectRoutes({ routes, check, warnings, strict, fallback })
@@ -219,7 +220,7 @@ type Reserved = {
 /** Reserves the maximum cost of the call; undefined when no budget applies. */
 function reserveFor(
   { reserve }: GatewayParts,
-  { caller, requestId, face }: CallContext,
+  { caller, tags, requestId, face }: CallContext,
   { work: { modality, timeoutMs }, choice, call }: Reserved,
 ): Promise<Reservation> | undefined {
   const { routes } = choice.selection
@@ -227,7 +228,7 @@ function reserveFor(
   if (nanoUsd === 0) return undefined
   const { id: model } = routes[0]!.model.row
   const [at, { signal }] = [call.startedAt, call.deadline]
-  return reserve({ caller, requestId, at, timeoutMs, signal, face, modality, model, nanoUsd })
+  return reserve({ caller, tags, requestId, at, timeoutMs, signal, face, modality, model, nanoUsd })
 }
 
 /** The cost of the request, without a call. Throws the GatewayError that would refuse the call. */

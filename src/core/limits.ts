@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import type { Caller, SpendingLimit, UsageLimits } from './caller.ts'
+import type { Allowance, Caller, SpendingLimit, UsageLimits } from './caller.ts'
 import { moneyOf, noUsage, type Usage } from './money/price.ts'
 
 type Schemas = components['schemas']
@@ -10,8 +10,8 @@ export type LimitKind = Schemas['RateLimitKind']
 
 export type LimitState = {
   kind: LimitKind
-  /** The owner of the limit: all keys of an account share the account's limits. */
-  owner: 'account' | 'key'
+  /** The owner of the limit: all keys of an account or of a person in it share their limits. */
+  owner: 'account' | 'key' | 'member'
   limit: number
   remaining: number
   /** The length of the window, and the time until it resets; absent for concurrency. */
@@ -45,6 +45,18 @@ export type Admit = (
 
 /** Counts a call that failed before its admission; returns the error to answer with. */
 export type CountRefused = (thrown: unknown, caller: Caller | undefined) => Promise<unknown>
+
+/** The most tags of a call. */
+export const tagsMax = 8
+
+/** The limits and budgets that count a call: those of its caller, and those of its tags. */
+export function allowancesOf(
+  { allowances, tagBudgets }: Caller,
+  tags: readonly string[] | undefined,
+): readonly Allowance[] {
+  if (tagBudgets === undefined || tags === undefined) return allowances
+  return [...allowances, ...tags.flatMap((tag) => tagBudgets.get(tag) ?? [])]
+}
 
 /** Counts a request that calls no model. Throws `rate_limit_exceeded`. */
 export async function countRequest(admit: Admit, caller: Caller): Promise<void> {

@@ -8,6 +8,7 @@ import type {
 import type { operations } from '../../generated/types.ts'
 import type { MemoryHold } from '../bytes/memory-budget.ts'
 import type { Actor, CallContext, Caller, Face, PersonCaller } from '../core/caller.ts'
+import { tagsMax } from '../core/limits.ts'
 import type { Ending } from '../core/resilience/ending.ts'
 import { GatewayError } from '../core/error.ts'
 import { repeatHeader } from '../core/failure.ts'
@@ -144,7 +145,6 @@ export function contextOf(
   }
 }
 
-const tagsMax = 8
 /** Whether tags are in `metadata`; that of messages has the id of a user. */
 const hasMetadata = (face: Face) => face === 'chat' || face === 'responses'
 /** The contract's `CallTag`. Values of `metadata` may be texts of users, which rows must not contain. */

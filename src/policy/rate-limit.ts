@@ -35,7 +35,7 @@ const windowSeconds = 60
 const windowMs = windowSeconds * 1000
 const unlimited: Admission = { limits: () => [], end: () => undefined }
 
-/** The rate limits of accounts and keys (docs/behaviour.md#rate-limits). */
+/** The rate limits of accounts, keys and people (docs/behaviour.md#rate-limits). */
 export function createRateLimit({ counts, defaults, monotonic }: Options) {
   const limitsOf = createLimits(defaults)
   return {
@@ -134,16 +134,17 @@ const windowKinds = [
   ['images', 'imagesPerMinute'],
 ] as const
 
-/** The limits of a caller: those of the account, else the defaults, and those of the key. */
+/** The limits of a caller: those of the account, else the defaults, those of the key, and of its person. */
 function createLimits(defaults: () => UsageLimits): (caller: Caller) => Limits {
   let inForce: UsageLimits | undefined
   let known = new WeakMap<Caller, Limits>()
 
   const read = (caller: Caller, others: UsageLimits): Limits => {
-    const [account, key] = caller.allowances
+    const [account, key, ...members] = caller.allowances
     const owners = [
       { owner: 'account', ownerId: account.ownerId, limits: orElse(account.limits, others) },
       { owner: 'key', ownerId: key.ownerId, limits: key.limits },
+      ...members.map(({ ownerId, limits }) => ({ owner: 'member' as const, ownerId, limits })),
     ] as const
     return {
       windows: windowKinds.flatMap(([kind, name]) =>
@@ -235,12 +236,9 @@ function waitOf({ state: { limit, window }, needed }: Refused): number {
 
 function textOf({ state, needed }: Refused): string {
   const { kind, owner, limit, remaining, window } = state
-  const who = owner === 'key' ? 'This API key' : 'This account'
+  const { who, changer } = owners[owner]
   const may = `${who} may ${deeds[kind](limit)}`
-  if (limit === 0) {
-    const changer = owner === 'key' ? 'Who manages the keys of the account' : 'Who runs the gateway'
-    return `${may}: the limit is 0. ${changer} can change it.`
-  }
+  if (limit === 0) return `${may}: the limit is 0. ${changer} can change it.`
   if (kind === 'concurrency') return `${may}. Try again when one of them has ended.`
   const again = `Try again in ${window?.resetSeconds ?? callEndsSeconds} s`
   if (kind === 'requests') return `${may}. ${again}.`
@@ -250,6 +248,14 @@ function textOf({ state, needed }: Refused): string {
   return `${may}, and this call alone ${wishes[kind](needed)}. Waiting does not help: ${remedies[kind]}.`
 }
 
+const owners: Record<LimitState['owner'], { who: string; changer: string }> = {
+  account: { who: 'This account', changer: 'Who runs the gateway' },
+  key: { who: 'This API key', changer: 'Who manages the keys of the account' },
+  member: {
+    who: 'By your limit in this account, all your keys, sessions and connections together',
+    changer: 'An administrator of the account',
+  },
+}
 const deeds: Record<LimitKind, (limit: number) => string> = {
   requests: (limit) => `make ${counted(limit, 'request')} a minute`,
   tokens: (limit) => `use ${counted(limit, 'token')} a minute`,

@@ -2,8 +2,14 @@ import { sql, type Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { gatewayCommand } from '../core/words/remedies.ts'
 import { alertTables, kindOfWebhook } from './migrations/alerts.ts'
-import { accountTables, keptPrompts, playedStates } from './migrations/account-tables.ts'
-import { countingBudgets, takingBackAnew } from './migrations/budgets.ts'
+import {
+  accountTables,
+  keptPrompts,
+  memberLimits,
+  playedStates,
+  tagBudgets,
+} from './migrations/account-tables.ts'
+import { countingBudgets, countingPeople, takingBackAnew } from './migrations/budgets.ts'
 import { callTables, tagsOfCall } from './migrations/call-tables.ts'
 import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
 import { columnSql, creating, type Table } from './migrations/columns.ts'
@@ -11,7 +17,7 @@ import { identityTables } from './migrations/identity-tables.ts'
 import { jobTables, ownersOfResponses } from './migrations/job-tables.ts'
 import { pictureTables } from './migrations/picture-files.ts'
 import { archiveTables } from './migrations/usage-archives.ts'
-import { appendingDeltas } from './migrations/usage-deltas.ts'
+import { appendingDeltas, takenBack } from './migrations/usage-deltas.ts'
 import { addingHours } from './migrations/usage-hours.ts'
 import { createSums } from './migrations/usage-sums.ts'
 import { webhookTables } from './migrations/webhook-tables.ts'
@@ -51,10 +57,8 @@ export const migrations: Record<string, Change> = {
     await sql.raw(`alter table api_keys add column ${column}`).execute(db)
   },
   '0035_played_states': async (db, dialect) => {
-    for (const [name, type] of Object.entries(playedStates)) {
-      const column = columnSql(dialect, name, type)
-      await sql.raw(`alter table api_keys add column ${column}`).execute(db)
-    }
+    for (const statement of addingTo('api_keys', playedStates, dialect))
+      await sql.raw(statement).execute(db)
   },
   '0036_calls_of_unknown_cost_from_0035': async (db, dialect) => {
     for (const statement of takingBackAnew(dialect)) await sql.raw(statement).execute(db)
@@ -78,6 +82,22 @@ export const migrations: Record<string, Change> = {
     const index = 'create index usage_tagged on usage (account_id, at, id) where tags is not null'
     await sql.raw(index).execute(db)
   },
+  '0043_limits_of_people_from_0035': async (db, dialect) => {
+    const statements = [
+      ...addingTo('members', memberLimits, dialect),
+      ...addingTo('invitations', memberLimits, dialect),
+      ...addingTo('api_keys', tagBudgets, dialect),
+      ...addingTo('reservations', tagsOfCall, dialect),
+      ...countingPeople(dialect, takenBack),
+    ]
+    for (const statement of statements) await sql.raw(statement).execute(db)
+  },
+}
+
+function addingTo(table: string, columns: Table['columns'], dialect: SqlDialect): string[] {
+  return Object.entries(columns).map(
+    ([name, column]) => `alter table ${table} add column ${columnSql(dialect, name, column)}`,
+  )
 }
 
 function creatingAll(tables: Readonly<Record<string, Table>>): Change {

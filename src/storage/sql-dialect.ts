@@ -1,4 +1,4 @@
-import { sql, SqliteAdapter, type Kysely } from 'kysely'
+import { sql, SqliteAdapter, type Kysely, type RawBuilder } from 'kysely'
 
 /** Selects the SQL where SQLite and PostgreSQL differ. */
 export type SqlDialect = 'sqlite' | 'postgres'
@@ -8,6 +8,13 @@ type Database = Pick<Kysely<unknown>, 'getExecutor'>
 /** The dialect of a Kysely instance. */
 export function sqlDialectOf(db: Database): SqlDialect {
   return db.getExecutor().adapter instanceof SqliteAdapter ? 'sqlite' : 'postgres'
+}
+
+/** SQL: a table with the tags in a list of a row, in the column `value`. */
+export function tagsOf(dialect: SqlDialect, list: RawBuilder<unknown>): RawBuilder<unknown> {
+  return dialect === 'sqlite'
+    ? sql`json_each(${list}) as tags_of_row`
+    : sql`jsonb_array_elements_text(${list}::jsonb) as tags_of_row(value)`
 }
 
 /**

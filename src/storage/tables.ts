@@ -1,7 +1,9 @@
 import {
   accountTables,
   keptPrompts,
+  memberLimits,
   playedStates,
+  tagBudgets,
   type allowanceColumns,
 } from './migrations/account-tables.ts'
 import { callTables, tagsOfCall } from './migrations/call-tables.ts'
@@ -28,10 +30,27 @@ export const tables = {
   },
   api_keys: {
     ...accountTables.api_keys,
-    columns: { ...accountTables.api_keys.columns, ...cassetteOfKey, ...playedStates },
+    columns: {
+      ...accountTables.api_keys.columns,
+      ...cassetteOfKey,
+      ...playedStates,
+      ...tagBudgets,
+    },
+  },
+  members: {
+    ...accountTables.members,
+    columns: { ...accountTables.members.columns, ...memberLimits },
+  },
+  invitations: {
+    ...accountTables.invitations,
+    columns: { ...accountTables.invitations.columns, ...memberLimits },
   },
   ...callTables,
   ...sumTables,
+  reservations: {
+    ...callTables.reservations,
+    columns: { ...callTables.reservations.columns, ...tagsOfCall },
+  },
   usage: { ...callTables.usage, columns: { ...callTables.usage.columns, ...tagsOfCall } },
   stored_responses: {
     ...callTables.stored_responses,
@@ -71,8 +90,10 @@ export type ImageJobsTable = Tables['image_jobs']
 export type WebhooksTable = Tables['webhooks']
 export type WebhookDeliveriesTable = Tables['webhook_deliveries']
 export type CassettesTable = Tables['cassettes']
-/** Limits and budget of an account or key. */
+/** Limits and budget of an account, a key or a member. */
 export type AllowanceColumns = Row<typeof allowanceColumns>
+/** The limits of a member or of an invited person. */
+export type MemberLimits = Row<typeof memberLimits>
 
 function columnsOf(type: Column['type']): ReadonlySet<string> {
   const columns = Object.values<Table>(tables).flatMap((table) => Object.entries(table.columns))

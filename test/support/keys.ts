@@ -43,6 +43,7 @@ export async function storeKey(
     ...noAllowance,
     played: null,
     played_calls: null,
+    tag_budgets: null,
     created_at: now,
     expires_at: expiresAt ?? null,
     revoked_at: null,

@@ -53,7 +53,7 @@ export function createTestPeople(store: Store, parts: People, firstAccountId: st
       parts.invitations.create(
         { ...operator, accountId },
         { email, role },
-        { id: operator.keyId, address: null },
+        { actor: { id: operator.keyId, address: null }, modelIds: (names) => [...names] },
       ),
     /** Creates a password link as on the command line. */
     passwordLink: (email: string) => parts.passwordLinks.createByEmail(email),

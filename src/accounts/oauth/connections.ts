@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely'
-import type { Actor } from '../../core/caller.ts'
+import type { Actor, Mode } from '../../core/caller.ts'
 import { GatewayError, StoreRefusal } from '../../core/error.ts'
 import type { AllowanceColumns, ApiKeysTable, Tables } from '../../storage/tables.ts'
 import { allowanceColumns } from '../allowance.ts'
@@ -52,7 +52,7 @@ export function createConnections(options: Options) {
         const name = plainName(consent.client.name, consent.client.id)
         const found = await findSame(transaction, consent, now)
         if (found !== undefined) {
-          await update(transaction, found, { name, consent, audit })
+          await update(transaction, found, { name, mode: copied.mode, consent, audit })
           return found.id
         }
         await assertBelowMaximum(transaction, consent.accountId, { now, limits })
@@ -82,14 +82,21 @@ function budgetOf({ by, monthlyBudgetUsd: usd }: Consent): Partial<AllowanceColu
   return allowanceColumns({ budget: { usd, period: 'month' } })
 }
 
+type Updating = {
+  name: string
+  mode: Mode | undefined
+  consent: Consent
+  audit: Pick<Audit, 'write'>
+}
+
 /** Updates a connection after a repeated consent. */
 async function update(
   transaction: Transaction<Tables>,
   row: ApiKeysTable,
-  { name, consent, audit }: { name: string; consent: Consent; audit: Pick<Audit, 'write'> },
+  { name, mode = row.mode, consent, audit }: Updating,
 ): Promise<void> {
   const client_redirect_host = consent.client.redirectHost ?? null
-  const columns = { client_name: name, client_redirect_host, ...budgetOf(consent) }
+  const columns = { mode, client_name: name, client_redirect_host, ...budgetOf(consent) }
   await transaction.updateTable('api_keys').set(columns).where('id', '=', row.id).execute()
   const values = changedValues(keySettings(row), keySettings({ ...row, ...columns }))
   if (values === undefined) return
@@ -106,12 +113,12 @@ async function copiedFrom(
   if ('personId' in by) {
     const member = await transaction
       .selectFrom('members')
-      .select('role')
+      .select('sandbox_only')
       .where('account_id', '=', accountId)
       .where('person_id', '=', by.personId)
       .executeTakeFirst()
     if (member === undefined) throw notTheirs()
-    return { created_by: by.personId }
+    return { created_by: by.personId, mode: member.sandbox_only === 1 ? 'test' : 'live' }
   }
   const key = await transaction
     .selectFrom('api_keys')

@@ -1,20 +1,16 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { components } from '../../../generated/types.ts'
-import type { SqlDialect } from '../../storage/sql-dialect.ts'
+import { tagsOf, type SqlDialect } from '../../storage/sql-dialect.ts'
 import { usageCountNames } from '../../core/money/price.ts'
 import { startOf, type Grain } from '../../storage/migrations/usage-sums.ts'
 import { hourMs, dayMs, type TimeRange } from './range.ts'
 
 export type Dimension = components['schemas']['UsageDimension']
-/** SQL: a table with the tags of a row of `usage` in the column `value`. */
-const tagsOfRow: Readonly<Record<SqlDialect, RawBuilder<unknown>>> = {
-  sqlite: sql`json_each(usage.tags) as tags_of_row`,
-  postgres: sql`jsonb_array_elements_text(usage.tags::jsonb) as tags_of_row(value)`,
-}
+const tagList = sql`usage.tags`
 
 /** SQL condition: the call has this tag. */
 export function tagged(dialect: SqlDialect, tag: string | undefined): RawBuilder<boolean> {
-  const isAmong = sql`exists (select 1 from ${tagsOfRow[dialect]} where tags_of_row.value = ${tag})`
+  const isAmong = sql`exists (select 1 from ${tagsOf(dialect, tagList)} where tags_of_row.value = ${tag})`
   return sql<boolean>`(tags is not null and ${isAmong})`
 }
 
@@ -179,7 +175,7 @@ function rowsIn(
       case when cost_nano_usd is null then 1 else 0 end as unpriced_calls, ${columns(shared)},
       coalesce(cost_nano_usd, 0) as cost_nano_usd, coalesce(saved_nano_usd, 0) as saved_nano_usd ${byTag ? sql`, tags_of_row.value as tag` : sql``}
     from usage ${isTagged && dialect === 'sqlite' ? sql`indexed by usage_tagged` : sql``}
-      ${byTag ? sql`cross join ${tagsOfRow[dialect]}` : sql``}
+      ${byTag ? sql`cross join ${tagsOf(dialect, tagList)}` : sql``}
     where ${isTagged ? sql`tags is not null and` : sql``} ${conditions(dialect, calls)} and at >= ${from} and at < ${to}`
 }
 

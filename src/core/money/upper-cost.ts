@@ -206,6 +206,7 @@ function divided(amount: bigint, unit: bigint): bigint {
 /** The maximum cost of a call, to be reserved in budgets. */
 type Charge = {
   caller: Caller
+  tags?: readonly string[] | undefined
   requestId: string
   /** Start of the call, Unix time in milliseconds; selects the budget period. */
   at: number

@@ -30,6 +30,17 @@ export const keptPrompts = { keeps_prompts: integerOrZero }
 /** What the sandbox plays for a key, and for how many more calls: columns of `api_keys` since migration 0035. */
 export const playedStates = { played: optionalText, played_calls: optionalInteger }
 
+/** Limits of a person in an account, beside the role: columns of `members` and `invitations` since migration 0043. */
+export const memberLimits = {
+  ...allowanceColumns,
+  /** 1 if their keys may call only the sandbox. */
+  sandbox_only: optionalInteger,
+  /** What the member may give keys of their own; null for a member who may create none. */
+  key_bounds: optionalText,
+}
+/** Budgets of the tags of a key's calls, as JSON: a column of `api_keys` since migration 0043. */
+export const tagBudgets = { tag_budgets: optionalText }
+
 export const accountTables = {
   gateway_secrets: {
     columns: { id, secret: bytes, created_at: integer },

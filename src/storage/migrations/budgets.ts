@@ -6,17 +6,66 @@ import { dimensions, dimensionsOf } from './usage-hours.ts'
  * call settles its reservation in the transaction that adds the row (docs/storage.md#budgets).
  */
 export function countingBudgets(dialect: SqlDialect): readonly string[] {
-  return dialect === 'sqlite' ? triggers : [...functions, ...takingBack]
+  return dialect === 'sqlite' ? triggers(first) : [...functions(first), ...takingBack]
 }
 
 /**
- * SQL for the budget windows in which a ledger row counts: those of its account, and of its key or of the
- * key with which that key counts.
+ * The statements after which calls also count in the windows of the person who made their key, and of the tags of the
+ * key. `sums` are the sums from which PostgreSQL takes a row back.
  */
-const windowsOf = (row: 'new' | 'old') => `
-  where owner_id in (${row}.account_id, coalesce(
-      (select counts_with from api_keys where id = ${row}.key_id), ${row}.key_id))
-    and ends_at > ${row}.at and starts_at <= ${row}.at`
+export function countingPeople(dialect: SqlDialect, sums: string): readonly string[] {
+  if (dialect === 'sqlite') {
+    const names = ['reservation_made', 'reservation_ended', 'usage_settled', 'usage_taken_back']
+    return [...names.map((name) => `drop trigger ${name}`), ...triggers(all)]
+  }
+  const replaced = functions(all)
+    .filter((statement) => statement.startsWith('create function'))
+    .map((statement) => statement.replace('create function', 'create or replace function'))
+  return [
+    ...replaced,
+    takingBackFrom(sums, all),
+    'drop function budgets_lock(text[], text[], bigint[])',
+  ]
+}
+
+/** How the owners of the windows that include a ledger row are found; each has its account and its key. */
+export type Owners = {
+  /** SQL for the owners of a row, beside the account and the key. */
+  more: (row: 'new' | 'old') => string
+  /** The same for rows `r` with their keys `k`. */
+  moreOfRows: string
+  /** The given SQL if rows have tags, which have windows too. */
+  tags: (text: string) => string
+}
+
+/** The owners in version 0.1. */
+const first: Owners = { more: () => '', moreOfRows: '', tags: () => '' }
+/** Since migration 0043 also people and tags (accounts/budget-owners.ts). */
+export const all: Owners = {
+  more: (row) =>
+    `, ${row}.account_id || ':' || (select created_by from api_keys where id = ${row}.key_id)`,
+  moreOfRows: `, (r.account_id || ':' || k.created_by)`,
+  tags: (text) => text,
+}
+
+const countedKey = (row: 'new' | 'old') =>
+  `coalesce((select counts_with from api_keys where id = ${row}.key_id), ${row}.key_id)`
+
+/** SQL that changes the windows in which a ledger row counts. */
+function changing(change: string, row: 'new' | 'old', owners: Owners, dialect: SqlDialect): string {
+  const statement = (among: string) => `
+    update budget_windows set ${change}
+    where ${among} and ends_at > ${row}.at and starts_at <= ${row}.at;`
+  const own = `owner_id in (${row}.account_id, ${countedKey(row)}${owners.more(row)})`
+  const tags =
+    dialect === 'sqlite'
+      ? `json_each(${row}.tags) as tags`
+      : `json_array_elements_text(${row}.tags::json) as tags (value)`
+  // Their statement ends at its first condition for a call without tags.
+  const tagged = `${row}.tags is not null
+    and owner_id in (select ${countedKey(row)} || '#' || tags.value from ${tags})`
+  return statement(own) + owners.tags(statement(tagged))
+}
 
 /** A row that a sweep wrote for a call of a dead process (accounts/reservation-sweep.ts). */
 export const isProvisional = `old.outcome = 'unknown' and old.attempts = '[]'`
@@ -32,18 +81,19 @@ const hours = `
   where ${sameHour};
   delete from usage_hours where calls = 0 and ${sameHour};`
 
-const windows = `
-  update budget_windows set spent_nano_usd = spent_nano_usd - ${amount} ${windowsOf('old')};`
+const windows = (owners: Owners, dialect: SqlDialect) =>
+  changing(`spent_nano_usd = spent_nano_usd - ${amount}`, 'old', owners, dialect)
+
+const settled = `spent_nano_usd = spent_nano_usd + coalesce(
+  new.cost_nano_usd, (select nano_usd from reservations where request_id = new.id), 0)`
 
 /** SQLite's triggers, which run for each row. */
-const triggers = [
+const triggers = (owners: Owners) => [
   `create trigger reservation_made after insert on reservations for each row begin
-     update budget_windows set reserved_nano_usd = reserved_nano_usd + new.nano_usd
-     ${windowsOf('new')};
+     ${changing('reserved_nano_usd = reserved_nano_usd + new.nano_usd', 'new', owners, 'sqlite')}
    end`,
   `create trigger reservation_ended after delete on reservations for each row begin
-     update budget_windows set reserved_nano_usd = reserved_nano_usd - old.nano_usd
-     ${windowsOf('old')};
+     ${changing('reserved_nano_usd = reserved_nano_usd - old.nano_usd', 'old', owners, 'sqlite')}
    end`,
   // A call of unknown cost is charged its reserved amount. In a store without budgets a row settles nothing, which
   // costs a fifth less than to look for each window.
@@ -51,20 +101,18 @@ const triggers = [
    when (new.mode = 'live' and (exists (select 1 from budget_windows)
      or exists (select 1 from reservations)))
    begin
-     update budget_windows set spent_nano_usd = spent_nano_usd + coalesce(
-       new.cost_nano_usd, (select nano_usd from reservations where request_id = new.id), 0)
-     ${windowsOf('new')};
+     ${changing(settled, 'new', owners, 'sqlite')}
      delete from reservations where request_id = new.id;
    end`,
   // After a process has ended, its calls have provisional rows; the row of the call itself deletes this one
   // (storage/replay.ts), which subtracts it from the sums.
   `create trigger usage_taken_back after delete on usage for each row when ${isProvisional}
-   begin ${hours} ${windows} end`,
+   begin ${hours} ${windows(owners, 'sqlite')} end`,
 ]
 
 /** Replaces the trigger that takes back provisional rows: it ignored those without an amount. */
 export function takingBackAnew(dialect: SqlDialect): readonly string[] {
-  if (dialect === 'sqlite') return ['drop trigger usage_taken_back', triggers.at(-1)!]
+  if (dialect === 'sqlite') return ['drop trigger usage_taken_back', triggers(first).at(-1)!]
   return [
     'drop trigger usage_taken_back on usage',
     'drop function usage_taken_back()',
@@ -73,12 +121,12 @@ export function takingBackAnew(dialect: SqlDialect): readonly string[] {
 }
 
 /** PostgreSQL's function of the last trigger; `sums` subtracts the row from the sums. */
-export const takingBackFrom = (sums: string): string => `
+export const takingBackFrom = (sums: string, owners = first): string => `
    create or replace function usage_taken_back() returns trigger language plpgsql as $$
    begin
      ${sums}
-     perform budgets_lock(array[old.account_id], array[old.key_id], array[old.at]);
-     ${windows}
+     perform budgets_lock(array[old.account_id], array[old.key_id], array[old.at]${owners.tags(', array[old.tags]')});
+     ${windows(owners, 'postgres')}
      return null;
    end $$`
 
@@ -89,27 +137,29 @@ const takingBack = [
 ]
 
 /** SQL for the owners of the windows that include the rows; several keys may share one owner. */
-const owners = (rows: string) => `
-  ${rows} as r
+export const windowsOf = (rows: string, { moreOfRows, tags }: Owners) => `
+  ${rows}
   left join api_keys as k on k.id = r.key_id
-  cross join lateral
-    (values (r.account_id), (coalesce(k.counts_with, r.key_id))) as o (owner_id)
+  cross join lateral (
+    values (r.account_id), (coalesce(k.counts_with, r.key_id))${moreOfRows}
+    ${tags(`union all select coalesce(k.counts_with, r.key_id) || '#' || tag
+      from json_array_elements_text(r.tags::json) as tag`)}) as o (owner_id)
   join budget_windows as w
     on w.owner_id = o.owner_id and w.ends_at > r.at and w.starts_at <= r.at`
 
 const sameWindow = `w.owner_id = c.owner_id and w.ends_at = c.ends_at and w.starts_at = c.starts_at`
 
 /** Adds the sum of rows to a column of their windows, updating each window once. */
-const add = (column: string, amount: string, rows: string) => `
+const add = (owners: Owners, column: string, amount: string, rows: string) => `
   update budget_windows as w set ${column} = w.${column} + c.nano_usd
   from (
     select w.owner_id, w.ends_at, w.starts_at, sum(${amount}) as nano_usd
-    from ${owners(rows)} group by 1, 2, 3
+    from ${windowsOf(`${rows} as r`, owners)} group by 1, 2, 3
   ) as c where ${sameWindow};`
 
 /** Locks the windows of the statement's rows in a fixed order; `rows` have account, key and time. */
-const lock = (rows: string) => `
-  perform budgets_lock(array_agg(account_id), array_agg(key_id), array_agg(at)) from ${rows};`
+const lock = (owners: Owners, rows: string) => `
+  perform budgets_lock(array_agg(account_id), array_agg(key_id), array_agg(at)${owners.tags(', array_agg(tags)')}) from ${rows};`
 
 const trigger = (name: string, on: string, body: string) => {
   const [table, rows] = on.includes('delete') ? ['old', 'ended'] : ['new', 'added']
@@ -127,26 +177,30 @@ const trigger = (name: string, on: string, body: string) => {
  * other without deadlocks. A shared lock on the account prevents the creation of a window meanwhile,
  * whose sums would miss uncommitted rows.
  */
-const functions: readonly string[] = [
-  `create function budgets_lock(account_ids text[], key_ids text[], ats bigint[])
+const functions = (owners: Owners): readonly string[] => [
+  `create function budgets_lock(account_ids text[], key_ids text[], ats bigint[]${owners.tags(', tag_lists text[]')})
    returns void language plpgsql as $$
    begin
      perform pg_advisory_xact_lock_shared(one.name) from (
        select distinct hashtextextended(id, 0) as name
        from unnest(account_ids) as id order by 1
      ) as one;
-     perform 1 from ${owners('unnest(account_ids, key_ids, ats)').replace('as r', 'as r (account_id, key_id, at)')}
+     perform 1 from ${windowsOf(
+       `unnest(account_ids, key_ids, ats${owners.tags(', tag_lists')})
+          as r (account_id, key_id, at${owners.tags(', tags')})`,
+       owners,
+     )}
      order by w.owner_id, w.ends_at, w.starts_at for update of w;
    end $$`,
   ...trigger(
     'reservation_made',
     'insert on reservations',
-    `${lock('added')} ${add('reserved_nano_usd', 'r.nano_usd', 'added')}`,
+    `${lock(owners, 'added')} ${add(owners, 'reserved_nano_usd', 'r.nano_usd', 'added')}`,
   ),
   ...trigger(
     'reservation_ended',
     'delete on reservations',
-    `${lock('ended')} ${add('reserved_nano_usd', '-r.nano_usd', 'ended')}`,
+    `${lock(owners, 'ended')} ${add(owners, 'reserved_nano_usd', '-r.nano_usd', 'ended')}`,
   ),
   // Sorts after `usage_hours_add`, so that the hourly sums are locked first.
   ...trigger(
@@ -156,8 +210,9 @@ const functions: readonly string[] = [
      perform 1 from reservations
      where request_id in (select id from added where mode = 'live')
      order by request_id for update;
-     ${lock("added where mode = 'live'")}
+     ${lock(owners, "added where mode = 'live'")}
      ${add(
+       owners,
        'spent_nano_usd',
        // A call of unknown cost is charged its reserved amount.
        `coalesce(r.cost_nano_usd,
@@ -175,8 +230,8 @@ const functions: readonly string[] = [
      kept json[] := '{}';
      covers boolean;
    begin
-     perform budgets_lock(array_agg(c.account_id), array_agg(c.key_id), array_agg(c.at))
-     from json_to_recordset(asked) as c (account_id text, key_id text, at bigint);
+     perform budgets_lock(array_agg(c.account_id), array_agg(c.key_id), array_agg(c.at)${owners.tags(', array_agg(c.tags)')})
+     from json_to_recordset(asked) as c (account_id text, key_id text, at bigint${owners.tags(', tags text')});
      select coalesce(jsonb_object_agg(concat_ws(' ', w.owner_id, w.ends_at, w.starts_at),
        w.spent_nano_usd + w.reserved_nano_usd), '{}') into used
      from (
@@ -210,10 +265,10 @@ const functions: readonly string[] = [
        into used from unnest(wish.names) as name;
      end loop;
      insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at,
-       process, face, modality, model)
+       process, face, modality, model${owners.tags(', tags')})
      select r.* from unnest(kept) as one (wish), json_to_record(one.wish)
        as r (request_id text, account_id text, key_id text, nano_usd bigint, at bigint,
-         expires_at bigint, process text, face text, modality text, model text);
+         expires_at bigint, process text, face text, modality text, model text${owners.tags(', tags text')});
      return granted;
    end $$`,
 ]

@@ -24,7 +24,7 @@ const hourColumns = {
 }
 
 /** Calls, their sums, budgets and answers in version 0.1. Never change them: later migrations do. */
-/** Labels of the caller: a JSON list. */
+/** Labels of the caller: a JSON list; a column of `usage` since migration 0042, of `reservations` since 0043. */
 export const tagsOfCall = { tags: optionalText }
 
 export const callTables = {

@@ -14,6 +14,9 @@ export const amounts: readonly string[] = Object.keys(columns).filter(
 const taken = amounts.map((name) => `-(${partOf('old.', name)})`)
 const into = `insert into usage_deltas (${[...dimensions, ...amounts].join(', ')})`
 
+/** SQL that subtracts a row from PostgreSQL's sums. */
+export const takenBack = `${into} values (${[...dimensionsOf('old.'), ...taken].join(', ')});`
+
 /**
  * The statements after which PostgreSQL's triggers append to `usage_deltas`, and change no row of sums, which would be one
  * lock for all processes. `usage_hours` becomes a view of sums and deltas: its readers, those of older gateways too, find
@@ -35,5 +38,5 @@ export const appendingDeltas: readonly string[] = [
   `create view usage_hours as
    select ${list} from usage_hour_sums union all select ${list} from usage_deltas`,
   addingRows(`${into} ${sumsOfAdded(amounts)};`),
-  takingBackFrom(`${into} values (${[...dimensionsOf('old.'), ...taken].join(', ')});`),
+  takingBackFrom(takenBack),
 ]

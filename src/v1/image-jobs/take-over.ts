@@ -1,5 +1,5 @@
 import type { MemoryHold } from '../../bytes/memory-budget.ts'
-import type { CallContext, Caller } from '../../core/caller.ts'
+import type { Allowance, CallContext, Caller } from '../../core/caller.ts'
 import { GatewayError, toGatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import { noTexts } from '../../core/image/image.ts'
@@ -54,13 +54,12 @@ async function finish(job: ImageJob, finishing: Finishing, options: Options) {
   if (request === undefined) throw stopped()
   const gateway = options.gatewayAt(job.createdAtMs)
   const found = await options.callerOf(job.keyId)
-  const [account, key] = found.allowances
+  const { tagBudgets: _, ...others } = found
+  const [account, key, ...member] = found.allowances
   // Its money is reserved, or charged, since its first process.
-  const allowances = [
-    { ...account, budget: null },
-    { ...key, budget: null },
-  ] as const
-  const caller: Caller = { ...found, allowances }
+  const unbudgeted = (one: Allowance): Allowance => ({ ...one, budget: null })
+  const allowances = [unbudgeted(account), unbudgeted(key), ...member.map(unbudgeted)] as const
+  const caller: Caller = { ...others, allowances }
   const requestId = requestIdOf(job)
   return gateway.image(inputsOf(job, request, caller, gateway), {
     ...finishing,
