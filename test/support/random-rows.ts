@@ -45,6 +45,9 @@ function valueOf(column: string, type: string): fc.Arbitrary<SQLInputValue> {
   if (column === 'is_operator') return fc.constantFrom(0, 1)
   if (type.toLowerCase() === 'blob') return fc.uint8Array({ maxLength: 40 })
   if (integerColumns.has(column)) return fc.integer({ min: 0, max: 2 ** 47 })
+  // Triggers read the tags of calls.
+  if (column === 'tags')
+    return fc.array(fc.string({ maxLength: 4 })).map((tags) => JSON.stringify(tags))
   // PostgreSQL cannot store the character U+0000.
   return fc.string({ unit: 'binary', maxLength: 12 }).map((text) => text.replaceAll('\0', ''))
 }
