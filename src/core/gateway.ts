@@ -15,7 +15,7 @@ import { ProviderFailure, UnknownOutcome } from './failure.ts'
 import type { ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
-import { allowancesOf, type Admit } from './limits.ts'
+import { isBudgeted, type Admit } from './limits.ts'
 import { shortenedWarnings, type CallInputs, type Model } from './model.ts'
 import type { ModerationRequest } from './moderation/moderation.ts'
 import { moderationWork } from './moderation/work.ts'
@@ -203,9 +203,7 @@ function selectFor<Outcome, Answer>(
   const listed = withoutSkipped(able.routes, work)
   const routes = cassette?.plays ? cassette.order(listed) : parts.orderRoutes(listed)
   // Calls with a test key cost nothing.
-  const isBudgeted =
-    isCharged(caller) && allowancesOf(caller, tags).some((one) => one.budget !== null)
-  const costs = isBudgeted ? upperCostsOf(work, atMs) : undefined
+  const costs = isCharged(caller) && isBudgeted(caller, tags) ? upperCostsOf(work, atMs) : undefined
   const { check } = costs ?? work
   const selection = selectRoutes({ routes, check, warnings, strict, fallback })
   return { selection, warnings, costs }

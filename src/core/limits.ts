@@ -58,6 +58,11 @@ export function allowancesOf(
   return [...allowances, ...tags.flatMap((tag) => tagBudgets.get(tag) ?? [])]
 }
 
+/** Whether a budget counts a call. */
+export function isBudgeted(caller: Caller, tags: readonly string[] | undefined): boolean {
+  return allowancesOf(caller, tags).some(({ budget }) => budget !== null)
+}
+
 /** Counts a request that calls no model. Throws `rate_limit_exceeded`. */
 export async function countRequest(admit: Admit, caller: Caller): Promise<void> {
   const nothing = { images: 0, tokens: () => ({ certain: 0, assumed: 0 }) }

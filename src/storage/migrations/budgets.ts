@@ -19,7 +19,7 @@ export function countingPeople(dialect: SqlDialect, sums: string): readonly stri
     return [...names.map((name) => `drop trigger ${name}`), ...triggers(all)]
   }
   const replaced = functions(all)
-    .filter((statement) => statement.startsWith('create function'))
+    .filter((statement) => statement.includes('create function'))
     .map((statement) => statement.replace('create function', 'create or replace function'))
   return [
     ...replaced,
@@ -222,7 +222,11 @@ const functions = (owners: Owners): readonly string[] => [
      delete from reservations
      where request_id in (select id from added where mode = 'live');`,
   ),
-  `create function budgets_reserve(asked json) returns integer[] language plpgsql as $$
+  reserving(owners),
+]
+
+const reserving = (owners: Owners) => `
+   create function budgets_reserve(asked json) returns integer[] language plpgsql as $$
    declare
      wish record;
      used jsonb;
@@ -270,5 +274,4 @@ const functions = (owners: Owners): readonly string[] => [
        as r (request_id text, account_id text, key_id text, nano_usd bigint, at bigint,
          expires_at bigint, process text, face text, modality text, model text${owners.tags(', tags text')});
      return granted;
-   end $$`,
-]
+   end $$`
