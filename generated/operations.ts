@@ -2581,10 +2581,18 @@ export const bodyMembers = {
   ],
   "inviteMember": [
     "email",
-    "role"
+    "role",
+    "limits",
+    "budget",
+    "sandbox_only",
+    "key_bounds"
   ],
   "updateMember": [
-    "role"
+    "role",
+    "limits",
+    "budget",
+    "sandbox_only",
+    "key_bounds"
   ],
   "resetPassword": [
     "token",

@@ -990,7 +990,7 @@ export interface paths {
         /**
          * Retrieve the current API key
          * @description Describes the API key of the request: its permissions, limits and budget, and those of its
-         *     account. Any key may call this.
+         *     account and of the person who made it. Any key may call this.
          */
         get: operations["retrieveOwnKey"];
         put?: never;
@@ -1449,9 +1449,10 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change the role of a member
-         * @description The new role applies from the person's next request. Only owners can make or change owners,
-         *     and an account keeps at least one owner.
+         * Change the role or the limits of a member
+         * @description The change applies from the person's next request. `limits` and `budget` hold for all keys,
+         *     sessions and connections of the person in the account together. Only owners can make or
+         *     change owners and change their own limits, and an account keeps at least one owner.
          */
         patch: operations["updateMember"];
         trace?: never;
@@ -2873,7 +2874,10 @@ export interface components {
          *     calls.
          */
         BudgetState: {
-            /** @description The id of the account or key that the budget belongs to. */
+            /**
+             * @description The id of the account or key that the budget belongs to; for a member of an account, both
+             *     ids with a colon between them.
+             */
             owner_id: string;
             /** @description The most that may be spent in the period. */
             amount: components["schemas"]["Money"];
@@ -3388,6 +3392,16 @@ export interface components {
                 rate_limits: components["schemas"]["RateLimitState"][];
                 budget: components["schemas"]["NullableBudgetState"];
             };
+            /**
+             * @description Limits and budget that all keys, sessions and connections of the person who made this key
+             *     share in the account; null if the person has none.
+             */
+            member: {
+                limits: components["schemas"]["Limits"];
+                /** @description The limits that apply, with what is left of each. */
+                rate_limits: components["schemas"]["RateLimitState"][];
+                budget: components["schemas"]["NullableBudgetState"];
+            } | null;
         };
         /** @description The id of a program that uses the tool server, such as `cli_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
         ToolClientId: string;
@@ -3975,7 +3989,8 @@ export interface components {
         };
         /**
          * @description A person's membership of an account. `acts_as` is the role that applies: `role`, or `owner`
-         *     for operators in every account but the first.
+         *     for operators in every account but the first. Limits and budget hold for all keys, sessions
+         *     and connections of the person in the account together.
          */
         Membership: {
             account_id: components["schemas"]["AccountId"];
@@ -3985,6 +4000,10 @@ export interface components {
             acts_as: components["schemas"]["Role"];
             /** @description When the person joined the account. */
             joined_at: components["schemas"]["Time"];
+            limits: components["schemas"]["Limits"];
+            budget: components["schemas"]["NullableBudgetState"];
+            sandbox_only: components["schemas"]["SandboxOnly"];
+            key_bounds: components["schemas"]["NullableKeyBounds"];
         };
         /** @enum {string} */
         PersonObject: "person";
@@ -4071,6 +4090,10 @@ export interface components {
             role: components["schemas"]["Role"];
             /** @description When the member joined the account. */
             joined_at: components["schemas"]["Time"];
+            limits: components["schemas"]["Limits"];
+            budget: components["schemas"]["NullableBudgetState"];
+            sandbox_only: components["schemas"]["SandboxOnly"];
+            key_bounds: components["schemas"]["NullableKeyBounds"];
             /** @description Whether the caller may create a password link for this member (`createPasswordLink`). */
             may_get_password_link: boolean;
         };
@@ -4096,19 +4119,53 @@ export interface components {
             /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
-        /** @description The person to invite, and their role. */
+        /** @description The person to invite, their role, and the limits that they will have. */
         NewMember: {
             email: components["schemas"]["Email"];
             role: components["schemas"]["Role"];
+            limits?: components["schemas"]["NewLimits"];
+            budget?: components["schemas"]["NewNullableBudget"];
+            sandbox_only?: components["schemas"]["SandboxOnly"];
+            key_bounds?: components["schemas"]["NullableKeyBounds"];
         };
-        /** @description The new role of the member. */
+        /** @description The members to change; those left out stay as they are. */
         MemberChange: {
-            role: components["schemas"]["Role"];
+            role?: components["schemas"]["Role"];
+            limits?: components["schemas"]["NewLimits"];
+            budget?: components["schemas"]["NewNullableBudget"];
+            sandbox_only?: components["schemas"]["SandboxOnly"];
+            key_bounds?: components["schemas"]["NullableKeyBounds"];
         };
+        /**
+         * @description Whether the member's keys, sessions and connections may call only the sandbox: with a live
+         *     key, every model is refused with `model_not_allowed`.
+         */
+        SandboxOnly: boolean;
+        /**
+         * @description What a member with the role `member` may at most give the API keys that they create; a
+         *     member left out sets no bound, and is the value of keys that do not choose one.
+         */
+        KeyBounds: {
+            models?: components["schemas"]["GivenModels"];
+            limits?: components["schemas"]["NewLimits"];
+            budget?: components["schemas"]["NewNullableBudget"];
+            /**
+             * Format: int32
+             * @description The longest life of a key, in days; null for any.
+             */
+            expires_in_days?: number | null;
+        };
+        /**
+         * @description Bounds of the keys that a member may create; null if only administrators create keys for the
+         *     member.
+         */
+        NullableKeyBounds: components["schemas"]["KeyBounds"] | null;
         /** @description The id of an invitation, which is not its token, such as `inv_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
         InvitationId: string;
         /** @enum {string} */
         InvitationObject: "invitation";
+        /** @description The budget that the person will have; null for none. */
+        OfferedBudget: components["schemas"]["NewBudget"] | null;
         /** @description An open invitation to join an account. */
         Invitation: {
             id: components["schemas"]["InvitationId"];
@@ -4117,6 +4174,10 @@ export interface components {
             /** @description The e-mail of the invited person; only this person can accept. */
             email: string;
             role: components["schemas"]["Role"];
+            limits: components["schemas"]["Limits"];
+            budget: components["schemas"]["OfferedBudget"];
+            sandbox_only: components["schemas"]["SandboxOnly"];
+            key_bounds: components["schemas"]["NullableKeyBounds"];
             /** @description Id of the person or API key who invited. */
             created_by: string;
             /** @description When the invitation was created. */
@@ -4142,6 +4203,10 @@ export interface components {
             /** @description The e-mail of the invited person; only this person can accept. */
             email: string;
             role: components["schemas"]["Role"];
+            limits: components["schemas"]["Limits"];
+            budget: components["schemas"]["OfferedBudget"];
+            sandbox_only: components["schemas"]["SandboxOnly"];
+            key_bounds: components["schemas"]["NullableKeyBounds"];
             /** @description Id of the person or API key who invited. */
             created_by: string;
             /** @description When the invitation was created. */
@@ -4189,6 +4254,10 @@ export interface components {
             /** @description The e-mail of the invited person. */
             email: string;
             role: components["schemas"]["Role"];
+            limits: components["schemas"]["Limits"];
+            budget: components["schemas"]["OfferedBudget"];
+            sandbox_only: components["schemas"]["SandboxOnly"];
+            key_bounds: components["schemas"]["NullableKeyBounds"];
             /** @description When the invitation expires. */
             expires_at: components["schemas"]["Time"];
         };
@@ -17057,7 +17126,8 @@ export interface operations {
                      *           }
                      *         ],
                      *         "budget": null
-                     *       }
+                     *       },
+                     *       "member": null
                      *     }
                      */
                     "application/json": components["schemas"]["OwnKey"];
@@ -18047,7 +18117,16 @@ export interface operations {
                      *             "account_name": "default",
                      *             "role": "owner",
                      *             "acts_as": "owner",
-                     *             "joined_at": "2026-11-22T12:00:00.000Z"
+                     *             "joined_at": "2026-11-22T12:00:00.000Z",
+                     *             "limits": {
+                     *               "requests_per_minute": 600,
+                     *               "tokens_per_minute": null,
+                     *               "images_per_minute": null,
+                     *               "concurrency": 10
+                     *             },
+                     *             "budget": null,
+                     *             "sandbox_only": false,
+                     *             "key_bounds": null
                      *           }
                      *         ]
                      *       }
@@ -18185,7 +18264,16 @@ export interface operations {
                      *             "account_name": "default",
                      *             "role": "owner",
                      *             "acts_as": "owner",
-                     *             "joined_at": "2026-11-22T12:00:00.000Z"
+                     *             "joined_at": "2026-11-22T12:00:00.000Z",
+                     *             "limits": {
+                     *               "requests_per_minute": 600,
+                     *               "tokens_per_minute": null,
+                     *               "images_per_minute": null,
+                     *               "concurrency": 10
+                     *             },
+                     *             "budget": null,
+                     *             "sandbox_only": false,
+                     *             "key_bounds": null
                      *           }
                      *         ]
                      *       }
@@ -18284,7 +18372,16 @@ export interface operations {
                      *             "account_name": "default",
                      *             "role": "owner",
                      *             "acts_as": "owner",
-                     *             "joined_at": "2026-11-22T12:00:00.000Z"
+                     *             "joined_at": "2026-11-22T12:00:00.000Z",
+                     *             "limits": {
+                     *               "requests_per_minute": 600,
+                     *               "tokens_per_minute": null,
+                     *               "images_per_minute": null,
+                     *               "concurrency": 10
+                     *             },
+                     *             "budget": null,
+                     *             "sandbox_only": false,
+                     *             "key_bounds": null
                      *           }
                      *         ]
                      *       }
@@ -18521,7 +18618,16 @@ export interface operations {
                      *           "account_name": "default",
                      *           "role": "owner",
                      *           "acts_as": "owner",
-                     *           "joined_at": "2026-11-22T12:00:00.000Z"
+                     *           "joined_at": "2026-11-22T12:00:00.000Z",
+                     *           "limits": {
+                     *             "requests_per_minute": 600,
+                     *             "tokens_per_minute": null,
+                     *             "images_per_minute": null,
+                     *             "concurrency": 10
+                     *           },
+                     *           "budget": null,
+                     *           "sandbox_only": false,
+                     *           "key_bounds": null
                      *         }
                      *       ]
                      *     }
@@ -18584,7 +18690,16 @@ export interface operations {
                      *           "account_name": "default",
                      *           "role": "owner",
                      *           "acts_as": "owner",
-                     *           "joined_at": "2026-11-22T12:00:00.000Z"
+                     *           "joined_at": "2026-11-22T12:00:00.000Z",
+                     *           "limits": {
+                     *             "requests_per_minute": 600,
+                     *             "tokens_per_minute": null,
+                     *             "images_per_minute": null,
+                     *             "concurrency": 10
+                     *           },
+                     *           "budget": null,
+                     *           "sandbox_only": false,
+                     *           "key_bounds": null
                      *         }
                      *       ]
                      *     }
@@ -18898,6 +19013,15 @@ export interface operations {
                      *           "name": "Ada Lovelace",
                      *           "role": "admin",
                      *           "joined_at": "2026-11-22T12:00:00.000Z",
+                     *           "limits": {
+                     *             "requests_per_minute": 600,
+                     *             "tokens_per_minute": null,
+                     *             "images_per_minute": null,
+                     *             "concurrency": 10
+                     *           },
+                     *           "budget": null,
+                     *           "sandbox_only": false,
+                     *           "key_bounds": null,
                      *           "may_get_password_link": true
                      *         }
                      *       ]
@@ -19118,7 +19242,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "role": "admin"
+                 *       "role": "member",
+                 *       "budget": {
+                 *         "usd": "20",
+                 *         "period": "month"
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["MemberChange"];
@@ -19141,6 +19269,15 @@ export interface operations {
                      *       "name": "Ada Lovelace",
                      *       "role": "admin",
                      *       "joined_at": "2026-11-22T12:00:00.000Z",
+                     *       "limits": {
+                     *         "requests_per_minute": 600,
+                     *         "tokens_per_minute": null,
+                     *         "images_per_minute": null,
+                     *         "concurrency": 10
+                     *       },
+                     *       "budget": null,
+                     *       "sandbox_only": false,
+                     *       "key_bounds": null,
                      *       "may_get_password_link": true
                      *     }
                      */
@@ -19276,7 +19413,16 @@ export interface operations {
                      *             "account_name": "default",
                      *             "role": "owner",
                      *             "acts_as": "owner",
-                     *             "joined_at": "2026-11-22T12:00:00.000Z"
+                     *             "joined_at": "2026-11-22T12:00:00.000Z",
+                     *             "limits": {
+                     *               "requests_per_minute": 600,
+                     *               "tokens_per_minute": null,
+                     *               "images_per_minute": null,
+                     *               "concurrency": 10
+                     *             },
+                     *             "budget": null,
+                     *             "sandbox_only": false,
+                     *             "key_bounds": null
                      *           }
                      *         ]
                      *       }
@@ -19347,6 +19493,18 @@ export interface operations {
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *           "email": "grace@example.com",
                      *           "role": "member",
+                     *           "limits": {
+                     *             "requests_per_minute": 600,
+                     *             "tokens_per_minute": null,
+                     *             "images_per_minute": null,
+                     *             "concurrency": 10
+                     *           },
+                     *           "budget": {
+                     *             "usd": "20",
+                     *             "period": "month"
+                     *           },
+                     *           "sandbox_only": false,
+                     *           "key_bounds": null,
                      *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
                      *           "created_at": "2026-11-22T12:00:00.000Z",
                      *           "expires_at": "2026-11-29T12:00:00.000Z"
@@ -19448,6 +19606,18 @@ export interface operations {
                      *       "invited_by": "Ada Lovelace",
                      *       "email": "grace@example.com",
                      *       "role": "member",
+                     *       "limits": {
+                     *         "requests_per_minute": 600,
+                     *         "tokens_per_minute": null,
+                     *         "images_per_minute": null,
+                     *         "concurrency": 10
+                     *       },
+                     *       "budget": {
+                     *         "usd": "20",
+                     *         "period": "month"
+                     *       },
+                     *       "sandbox_only": false,
+                     *       "key_bounds": null,
                      *       "expires_at": "2026-11-29T12:00:00.000Z"
                      *     }
                      */
@@ -19528,7 +19698,16 @@ export interface operations {
                      *             "account_name": "default",
                      *             "role": "owner",
                      *             "acts_as": "owner",
-                     *             "joined_at": "2026-11-22T12:00:00.000Z"
+                     *             "joined_at": "2026-11-22T12:00:00.000Z",
+                     *             "limits": {
+                     *               "requests_per_minute": 600,
+                     *               "tokens_per_minute": null,
+                     *               "images_per_minute": null,
+                     *               "concurrency": 10
+                     *             },
+                     *             "budget": null,
+                     *             "sandbox_only": false,
+                     *             "key_bounds": null
                      *           }
                      *         ]
                      *       }
@@ -20597,7 +20776,16 @@ export interface operations {
                      *             "account_name": "default",
                      *             "role": "owner",
                      *             "acts_as": "owner",
-                     *             "joined_at": "2026-11-22T12:00:00.000Z"
+                     *             "joined_at": "2026-11-22T12:00:00.000Z",
+                     *             "limits": {
+                     *               "requests_per_minute": 600,
+                     *               "tokens_per_minute": null,
+                     *               "images_per_minute": null,
+                     *               "concurrency": 10
+                     *             },
+                     *             "budget": null,
+                     *             "sandbox_only": false,
+                     *             "key_bounds": null
                      *           }
                      *         ]
                      *       }

@@ -533,7 +533,7 @@ export const retrieveCache: Operation<RetrieveCacheData, RetrieveCacheResponses>
  * Retrieve the current API key
  *
  * Describes the API key of the request: its permissions, limits and budget, and those of its
- * account. Any key may call this.
+ * account and of the person who made it. Any key may call this.
  */
 export const retrieveOwnKey: Operation<RetrieveOwnKeyData, RetrieveOwnKeyResponses> = operation('GET', '/api/key')
 
@@ -756,10 +756,11 @@ export const listMembers: Operation<ListMembersData, ListMembersResponses> = ope
 export const inviteMember: Operation<InviteMemberData, InviteMemberResponses> = operation('POST', '/api/members')
 
 /**
- * Change the role of a member
+ * Change the role or the limits of a member
  *
- * The new role applies from the person's next request. Only owners can make or change owners,
- * and an account keeps at least one owner.
+ * The change applies from the person's next request. `limits` and `budget` hold for all keys,
+ * sessions and connections of the person in the account together. Only owners can make or
+ * change owners and change their own limits, and an account keeps at least one owner.
  */
 export const updateMember: Operation<UpdateMemberData, UpdateMemberResponses> = operation('PATCH', '/api/members/{id}')
 

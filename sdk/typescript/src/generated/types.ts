@@ -745,7 +745,9 @@ export type BudgetPeriod = 'day' | 'month' | 'total';
  */
 export type BudgetState = {
     /**
-     * The id of the account or key that the budget belongs to.
+     * The id of the account or key that the budget belongs to; for a member of an account, both
+     * ids with a colon between them.
+     *
      */
     owner_id: string;
     /**
@@ -1499,6 +1501,19 @@ export type OwnKey = {
         rate_limits: Array<RateLimitState>;
         budget: NullableBudgetState;
     };
+    /**
+     * Limits and budget that all keys, sessions and connections of the person who made this key
+     * share in the account; null if the person has none.
+     *
+     */
+    member: {
+        limits: Limits;
+        /**
+         * The limits that apply, with what is left of each.
+         */
+        rate_limits: Array<RateLimitState>;
+        budget: NullableBudgetState;
+    } | null;
 };
 
 /**
@@ -2440,7 +2455,8 @@ export type SessionList = {
 
 /**
  * A person's membership of an account. `acts_as` is the role that applies: `role`, or `owner`
- * for operators in every account but the first.
+ * for operators in every account but the first. Limits and budget hold for all keys, sessions
+ * and connections of the person in the account together.
  *
  */
 export type Membership = {
@@ -2465,6 +2481,10 @@ export type Membership = {
      * When the person joined the account.
      */
     joined_at: Time;
+    limits: Limits;
+    budget: NullableBudgetState;
+    sandbox_only: SandboxOnly;
+    key_bounds: NullableKeyBounds;
 };
 
 export type PersonObject = 'person';
@@ -2600,6 +2620,10 @@ export type Member = {
      * When the member joined the account.
      */
     joined_at: Time;
+    limits: Limits;
+    budget: NullableBudgetState;
+    sandbox_only: SandboxOnly;
+    key_bounds: NullableKeyBounds;
     /**
      * Whether the caller may create a password link for this member (`createPasswordLink`).
      *
@@ -2643,19 +2667,56 @@ export type MemberList = {
 };
 
 /**
- * The person to invite, and their role.
+ * The person to invite, their role, and the limits that they will have.
  */
 export type NewMember = {
     email: Email;
     role: Role;
+    limits?: NewLimits;
+    budget?: NewNullableBudget;
+    sandbox_only?: SandboxOnly;
+    key_bounds?: NullableKeyBounds;
 };
 
 /**
- * The new role of the member.
+ * The members to change; those left out stay as they are.
  */
 export type MemberChange = {
-    role: Role;
+    role?: Role;
+    limits?: NewLimits;
+    budget?: NewNullableBudget;
+    sandbox_only?: SandboxOnly;
+    key_bounds?: NullableKeyBounds;
 };
+
+/**
+ * Whether the member's keys, sessions and connections may call only the sandbox: with a live
+ * key, every model is refused with `model_not_allowed`.
+ *
+ */
+export type SandboxOnly = boolean;
+
+/**
+ * What a member with the role `member` may at most give the API keys that they create; a
+ * member left out sets no bound, and is the value of keys that do not choose one.
+ *
+ */
+export type KeyBounds = {
+    models?: GivenModels;
+    limits?: NewLimits;
+    budget?: NewNullableBudget;
+    /**
+     * The longest life of a key, in days; null for any.
+     */
+    expires_in_days?: number | null;
+};
+
+/**
+ * Bounds of the keys that a member may create; null if only administrators create keys for the
+ * member.
+ *
+ */
+export type NullableKeyBounds = KeyBounds | null;
 
 /**
  * The id of an invitation, which is not its token, such as `inv_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`.
@@ -2663,6 +2724,11 @@ export type MemberChange = {
 export type InvitationId = string;
 
 export type InvitationObject = 'invitation';
+
+/**
+ * The budget that the person will have; null for none.
+ */
+export type OfferedBudget = NewBudget | null;
 
 /**
  * An open invitation to join an account.
@@ -2681,6 +2747,10 @@ export type Invitation = {
      *
      */
     role: Role | UnlistedValue;
+    limits: Limits;
+    budget: OfferedBudget;
+    sandbox_only: SandboxOnly;
+    key_bounds: NullableKeyBounds;
     /**
      * Id of the person or API key who invited.
      */
@@ -2731,6 +2801,10 @@ export type CreatedInvitation = {
      *
      */
     role: Role | UnlistedValue;
+    limits: Limits;
+    budget: OfferedBudget;
+    sandbox_only: SandboxOnly;
+    key_bounds: NullableKeyBounds;
     /**
      * Id of the person or API key who invited.
      */
@@ -2820,6 +2894,10 @@ export type InvitationOffer = {
      *
      */
     role: Role | UnlistedValue;
+    limits: Limits;
+    budget: OfferedBudget;
+    sandbox_only: SandboxOnly;
+    key_bounds: NullableKeyBounds;
     /**
      * When the invitation expires.
      */
