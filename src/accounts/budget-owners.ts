@@ -1,7 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { sqlDialectOf, tagsOf, type SqlDialect } from '../storage/sql-dialect.ts'
 import type { Tables } from '../storage/tables.ts'
-import type { BudgetOwner } from './spendings.ts'
 
 /** What a budget belongs to; the ids of people in an account and of tags of a key are made here. */
 export type OwnerKind = 'account' | 'key' | 'member' | 'tag'
@@ -16,7 +15,7 @@ export function tagOwner(keyOwner: string, tag: string): string {
   return `${keyOwner}#${tag}`
 }
 
-type Owner = Pick<BudgetOwner, 'accountId' | 'ownerId'>
+type Owner = { accountId: string; ownerId: string }
 
 export function kindOf({ accountId, ownerId }: Owner): OwnerKind {
   if (ownerId === accountId) return 'account'
