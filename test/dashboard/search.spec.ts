@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { expectGoodLooks, expectText, useDashboard } from '../support/dashboard.ts'
 import { eventually } from '../support/until.ts'
 
 describe('the search of the dashboard', () => {
@@ -88,10 +88,7 @@ describe('the search of the dashboard', () => {
     await option(page, 'People', /^Ada Lovelace/).waitFor()
     await field.fill('anthropic')
     await option(page, 'Providers', /^Anthropic/).waitFor()
-    await page
-      .getByRole('status')
-      .getByText(/^\d+ results, \d+ of them listed$/)
-      .waitFor()
+    await expectText(page.getByRole('status'), /^\d+ results, \d+ of them listed$/)
     await expectGoodLooks(page)
     // What is loaded is searched without a further request.
     const lists = asked.filter((url) => url.startsWith('/api/'))

@@ -20,7 +20,7 @@ type Props<One extends Option> = {
   onPick: (option: One) => void
   /** Called with the text after each change. */
   onText?: (text: string) => void
-  /** Number of options listed of each group. */
+  /** Number of options listed of each group, once a text is typed. */
   groupMax?: number
   /** Whether further options may follow. */
   isLoading?: boolean
@@ -94,7 +94,9 @@ function foundIn<One extends Option>(options: readonly One[], text: string, grou
     return title.startsWith(asked) ? 0 : title.includes(asked) ? 1 : 2
   }
   const shown = groupsOf(found).flatMap(([, own]) =>
-    own.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, groupMax),
+    own
+      .toSorted((one, other) => rankOf(one) - rankOf(other))
+      .slice(0, asked === '' ? undefined : groupMax),
   )
   return { shown, count: found.length }
 }
