@@ -114,14 +114,14 @@ type FoundProps<One extends Option> = Pick<Props<One>, 'label' | 'onPick'> & {
 }
 
 function Found<One extends Option>({ id, label, shown, active, onPick }: FoundProps<One>) {
-  const list = useRef<HTMLUListElement>(null)
+  const list = useRef<HTMLDivElement>(null)
   useEffect(() =>
     list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' }),
   )
   const optionAt = (option: One) => {
     const index = shown.indexOf(option)
     return (
-      <li
+      <div
         key={option.id}
         id={`${id}-${index}`}
         role="option"
@@ -132,23 +132,23 @@ function Found<One extends Option>({ id, label, shown, active, onPick }: FoundPr
       >
         <span>{option.text}</span>
         {option.hint !== undefined && <span class="quiet">{option.hint}</span>}
-      </li>
+      </div>
     )
   }
   return (
-    <ul id={id} ref={list} role="listbox" aria-label={label}>
+    <div id={id} ref={list} role="listbox" aria-label={label}>
       {groupsOf(shown).map(([group, own]) =>
         group === undefined ? (
           own.map(optionAt)
         ) : (
-          <li key={group} role="group" aria-label={group}>
+          <div key={group} role="group" aria-label={group}>
             <p class="nav-group" aria-hidden="true">
               {group}
             </p>
-            <ul role="presentation">{own.map(optionAt)}</ul>
-          </li>
+            {own.map(optionAt)}
+          </div>
         ),
       )}
-    </ul>
+    </div>
   )
 }

@@ -133,7 +133,12 @@ function modelsOf(entries: readonly Schemas['CatalogEntry'][], name = ''): Findi
     path: pathOf(id),
     text: title,
     hint: status === 'active' ? id : `${id}, ${status}`,
-    words: [name, family, ...(aliases ?? []), ...routes.map((one) => one.upstream_model)].join(' '),
+    words: [
+      name,
+      family,
+      ...(aliases ?? []),
+      ...routes.flatMap((one) => [one.provider_name, one.upstream_model]),
+    ].join(' '),
     group: 'Models',
   }))
 }
