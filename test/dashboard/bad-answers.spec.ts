@@ -52,7 +52,8 @@ describe('pages of a gateway whose answers are invalid', () => {
     await page.getByRole('heading', { level: 1 }).waitFor()
   }
 
-  for (const path of paths) {
+  // The page that reconciles invoices requests nothing before a file is chosen.
+  for (const path of paths.filter((one) => one !== '/reconcile')) {
     it(`${path} shows loading, then the error, and loads after a retry`, async () => {
       const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
       await load(path, async (route) => {

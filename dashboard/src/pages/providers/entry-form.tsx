@@ -83,7 +83,8 @@ type ControlProps = { field: EntryField; attributes: FieldAttributes }
 function Control({ field, attributes }: ControlProps) {
   const { name, value, required = false, rows, choices, list, isSecret = false } = field
   const common = { ...attributes, name, required, spellcheck: false, autoComplete: 'off' } as const
-  if (rows !== undefined) return <textarea {...common} rows={rows} defaultValue={value} />
+  if (rows !== undefined)
+    return <textarea {...common} class="entry-text" rows={rows} defaultValue={value} />
   if (choices !== undefined) {
     return (
       <select {...common}>

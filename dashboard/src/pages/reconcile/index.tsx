@@ -74,7 +74,7 @@ function Result({ found }: { found: Reconciliation }) {
         {total.unpriced_calls > 0 &&
           ` The ledger omits ${total.unpriced_calls} calls of unknown cost.`}
       </p>
-      <Table label="Models" columns={['Model', 'Differs since', ...amounts]} caption="By model">
+      <Table label="Models" columns={['Model', 'Differs since', ...amounts]}>
         {[...drifting, ...models.filter(({ drifts }) => !drifts)].map((one) => (
           <tr key={one.model}>
             <th scope="row">{one.model}</th>
