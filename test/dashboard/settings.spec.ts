@@ -88,6 +88,27 @@ describe('the settings of an account', () => {
     await expectCount(own.getByRole('button'), 0)
   })
 
+  it('let owners limit what a member may spend, who sees it on their own page', async () => {
+    const { gateway } = dashboard
+    const ada = await gateway.people.signIn({ role: 'member', email: 'limited@example.com' })
+    const page = await dashboard.open('/settings/members')
+    const row = page.getByRole('row').filter({ hasText: ada.email })
+    await row.getByRole('button', { name: 'Limits of Somebody' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Limits of Somebody' })
+    await dialog.getByLabel('Budget in dollars').fill('20')
+    await dialog.getByLabel('Calls at once').fill('3')
+    await dialog.getByLabel('Only the sandbox').check()
+    await expectGoodLooks(page)
+    await dialog.getByRole('button', { name: 'Save the limits' }).click()
+    await said(page, 'The limits of Somebody are changed.')
+    await row.getByText('$20.00 left').waitFor()
+    await row.getByText('sandbox only').waitFor()
+    await expectGoodLooks(page)
+    const own = await dashboard.open('/you', { as: ada })
+    await own.getByRole('region', { name: 'Accounts' }).getByText('$20.00 left').waitFor()
+    await expectGoodLooks(own)
+  })
+
   it('show the audit log, with filters in the address', async () => {
     const { gateway, owner } = dashboard
     for (const name of ['one', 'two', hostile]) {

@@ -4,6 +4,7 @@ import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { accountQuery } from '../../data/session.ts'
+import { allowanceOf, BudgetFields } from '../../elements/allowance.tsx'
 import { AskFirst } from '../../elements/ask-first.tsx'
 import { Snippet } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
@@ -14,6 +15,7 @@ import { EmailField } from '../../elements/person-fields.tsx'
 import { Said, useSaid } from '../../elements/said.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
+import { SandboxOnly } from './member-limits.tsx'
 import { rolesToGive } from './roles.ts'
 
 type Invitation = Schemas['Invitation']
@@ -59,7 +61,9 @@ export function Invitations() {
 function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => void }) {
   const inviting = useAct(async (filled: FormData) => {
     const { email = '', role } = textsOf(filled)
-    const body = { email, role: role as Schemas['Role'] }
+    const { budget } = allowanceOf(textsOf(filled))
+    const sandbox_only = filled.has('sandbox_only')
+    const body = { email, role: role as Schemas['Role'], budget, sandbox_only }
     onMade(await bodyOf(POST('/api/members', { params: { query: accountQuery() }, body })))
   })
   return (
@@ -82,7 +86,13 @@ function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => vo
             </select>
           )}
         </Field>
+        <BudgetFields
+          budget={null}
+          hint="What the person may spend in this account; empty for no budget of their own."
+          fault={inviting.faultAt('budget')}
+        />
       </div>
+      <SandboxOnly />
       <button disabled={inviting.isBusy}>Create the link</button>
     </Form>
   )

@@ -6,6 +6,7 @@ import { addressOf } from '../../data/place.ts'
 import { accountQuery, signedIn } from '../../data/session.ts'
 import { AskFirst } from '../../elements/ask-first.tsx'
 import { Failure } from '../../elements/failure.tsx'
+import { Gauge } from '../../elements/gauge.tsx'
 import { More } from '../../elements/more.tsx'
 import { NoPasswordLink, PasswordLink } from '../../elements/password-link.tsx'
 import { Said, useSaid } from '../../elements/said.tsx'
@@ -13,6 +14,7 @@ import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Invitations } from './invitations.tsx'
+import { ChangeLimits } from './member-limits.tsx'
 import { roleHints, rolesToGive } from './roles.ts'
 
 type Member = Schemas['Member']
@@ -40,7 +42,7 @@ export function Members() {
         <Failure error={changing.error} />
         <WhenLoaded loaded={members} what="Loading the members">
           {(all) => (
-            <Table label="Members" columns={['Name', 'E-mail', 'Role', 'Joined', acts]}>
+            <Table label="Members" columns={['Name', 'E-mail', 'Role', 'Budget', 'Joined', acts]}>
               {all.map((member) => (
                 <Row
                   // After a failed change, a new key resets the selection to the current role.
@@ -84,6 +86,7 @@ function Row({ member, isLastOwner, onRole, onRemoved }: RowProps) {
   const isOwn = member.id === signedIn.value?.person.id
   const mayGiveRole = rolesToGive().includes(member.role)
   const mayChange = !isOwn && mayGiveRole && !isLastOwner
+  const mayLimit = mayGiveRole && !isOwn
   return (
     <tr>
       <td>
@@ -92,10 +95,15 @@ function Row({ member, isLastOwner, onRole, onRemoved }: RowProps) {
       <td class="email">{member.email}</td>
       <td>{mayChange ? <RoleChoice {...{ member, onRole }} /> : member.role}</td>
       <td>
+        {member.sandbox_only && <span class="state">sandbox only</span>}{' '}
+        {member.budget === null ? '–' : <Gauge budget={member.budget} />}
+      </td>
+      <td>
         <Time at={member.joined_at} />
       </td>
       <td class="act">
         {member.may_get_password_link && <PasswordLink member={member} />}{' '}
+        {mayLimit && <ChangeLimits member={member} onDone={onRemoved} />}{' '}
         {mayChange && <Remove member={member} onDone={onRemoved} />}
         {isOwn && <a href={addressOf('/you')}>Leave on your page</a>}
       </td>
@@ -138,7 +146,8 @@ function KeysThatStay({ personId }: { personId: string }) {
     <>
       <p>
         Keys that they created belong to the account and keep working for model calls, but lose
-        administrative permissions. <a href={addressOf('/keys')}>Revoke unneeded keys</a>:
+        administrative permissions; those of a person with limits are revoked.{' '}
+        <a href={addressOf('/keys')}>Revoke unneeded keys</a>:
       </p>
       <ul aria-label="Remaining keys">
         {data.data.map((key) => (

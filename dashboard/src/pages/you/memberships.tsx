@@ -1,6 +1,7 @@
 import { bodyOf, DELETE, type Schemas } from '../../data/api.ts'
 import { forget, look, signedIn } from '../../data/session.ts'
 import { AskFirst } from '../../elements/ask-first.tsx'
+import { Gauge } from '../../elements/gauge.tsx'
 import { Said, useSaid } from '../../elements/said.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
@@ -15,11 +16,15 @@ export function Memberships() {
     <section class="card">
       <h2>Your accounts</h2>
       <Said said={said} />
-      <Table label="Accounts" columns={['Account', 'Role', 'Joined', acts]}>
+      <Table label="Accounts" columns={['Account', 'Role', 'Your budget', 'Joined', acts]}>
         {memberships.map((one) => (
           <tr key={one.account_id}>
             <td>{one.account_name}</td>
             <td>{one.role}</td>
+            <td>
+              {one.sandbox_only && <span class="state">sandbox only</span>}{' '}
+              {one.budget === null ? '–' : <Gauge budget={one.budget} />}
+            </td>
             <td>
               <Time at={one.joined_at} />
             </td>
@@ -52,7 +57,7 @@ function Leave({ membership, isLast, onDone }: LeaveProps) {
     >
       <p>
         You lose access to the account, and your connections to it end. Keys that you created belong
-        to the account and keep working.
+        to the account and keep working, or are revoked if you have limits here.
       </p>
       {isLast && (
         <p>
