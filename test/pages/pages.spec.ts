@@ -59,9 +59,9 @@ describe('pages outside the contract', () => {
     expect(html).not.to.match(/(src|href|url)\s*[=(]\s*["']?(https?:)?\/\//i)
     const policy = page.headers.get('content-security-policy')!
     expect(policy).to.contain("default-src 'none'").and.contain("script-src 'self'")
-    expect(policy).not.to.match(/https?:|\*/)
+    expect(policy).not.to.match(/https?:|\*|unsafe/)
     const assets = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!)
-    expect(assets).to.have.length(5)
+    expect(assets).to.have.length(4)
     for (const path of assets) {
       const asset = await get(path)
       expect(asset.status, path).to.equal(200)
@@ -69,21 +69,6 @@ describe('pages outside the contract', () => {
       expect(Number(asset.headers.get('content-length'))).to.be.greaterThan(50)
       await asset.arrayBuffer()
     }
-  })
-
-  it('scroll only wide parts sideways on a telephone, not the whole page', async () => {
-    const sheet = await get('/docs/reference.css')
-    expect(sheet.headers.get('content-type')).to.equal('text/css; charset=utf-8')
-    const css = await sheet.text()
-    for (const wide of ['.opblock-body', '.table-container', 'pre']) expect(css).to.include(wide)
-    expect(css).to.match(/overflow-x: auto/)
-    expect(await (await get('/docs')).text()).to.include('width=device-width')
-  })
-
-  it('load no font, picture or source map of another server through the style sheet', async () => {
-    const css = await (await get('/docs/swagger-ui.css')).text()
-    expect(css).not.to.match(/url\(\s*["']?(https?:)?\/\//i)
-    expect(css).not.to.match(/@import/i)
   })
 
   describe('the metrics', () => {

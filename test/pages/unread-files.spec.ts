@@ -8,7 +8,7 @@ import { openConnection } from '../support/raw-connection.ts'
 import { startServer } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
 
-const file = '/docs/swagger-ui-bundle.js'
+const file = '/openapi.yaml'
 const mebibyte = 1024 * 1024
 
 /** Opens connections that request the largest file several times at once, and read nothing. */
@@ -45,7 +45,7 @@ describe('files that clients do not read to their end', () => {
     server.kill('SIGKILL')
     await server.ended
     folder.remove()
-    expect(length).to.be.greaterThan(mebibyte)
+    expect(length).to.be.greaterThan(mebibyte / 2)
     expect(after.external - before.external).to.be.lessThan(2 * length)
     expect(after.resident - before.resident).to.be.lessThan(40 * mebibyte)
   })

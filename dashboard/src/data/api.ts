@@ -52,6 +52,9 @@ export class Refusal extends Error {
 let csrfToken: string | undefined
 /** Sets the X-CSRF-Token header of later requests that change data. */
 export const setCsrfToken = (token: string | undefined): void => void (csrfToken = token)
+/** The headers by which a session may change data. */
+export const csrfHeaders = (): Record<string, string> =>
+  csrfToken === undefined ? {} : { 'x-csrf-token': csrfToken }
 
 let beforeChanges: Promise<void> | undefined
 /** Sets what requests that change data wait for. A page shows its buttons before the session has the token. */

@@ -16,7 +16,7 @@ type Asking = {
 const keys = new Map<string, Promise<string>>()
 
 /** The session key; requests that were refused with the same key share one new key. */
-async function keyFor(mode: Mode, refused?: string): Promise<string> {
+export async function keyFor(mode: Mode, refused?: string): Promise<string> {
   const query = accountQuery()
   const place = `${mode} ${query.account_id ?? ''}`
   const known = keys.get(place)

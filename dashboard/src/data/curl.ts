@@ -10,7 +10,7 @@ export function curlOf(address: string, body: string, key = `$${keyVariable}`): 
 }
 
 /** Quotes a text as one word for a POSIX shell. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 

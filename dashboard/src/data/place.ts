@@ -5,6 +5,12 @@ export const base = '/dashboard'
 
 type Place = { path: string; query: URLSearchParams }
 
+// Bookmarks of the API reference at this address have fragments such as `#/Images/createImage`.
+if (location.pathname.startsWith('/docs')) {
+  const [, operation = ''] = /([^/#]*)$/.exec(location.hash) ?? []
+  history.replaceState(null, '', `${base}/reference/${operation}`.replace(/\/$/, ''))
+}
+
 function read(): Place {
   const path = location.pathname.slice(base.length).replace(/\/+$/, '') || '/'
   return { path, query: new URLSearchParams(location.search) }

@@ -57,6 +57,18 @@ export function pythonClient(origin: string, key?: string): string {
 client = OpenAI(api_key=${text}, base_url="${origin}/v1")`
 }
 
+/** A JSON value as a Python literal. */
+export function literal(value: unknown): string {
+  if (value === null) return 'None'
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
+  if (typeof value !== 'object') return JSON.stringify(value)
+  const members = Object.entries(value).map(
+    ([name, one]) => `${JSON.stringify(name)}: ${literal(one)}`,
+  )
+  return `{${members.join(', ')}}`
+}
+
 /** Configuration of the MCP server for common clients (docs/connect.md#add-it-to-a-client). */
 export function toolSnippets(access: Access): readonly Snippet[] {
   return [

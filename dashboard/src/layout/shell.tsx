@@ -3,12 +3,13 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { useSignal } from '@preact/signals'
 import { Logo } from '../elements/logo.tsx'
 import { Icon } from '../elements/icon.tsx'
-import { addressOf, base, place } from '../data/place.ts'
+import { addressOf, base, nameInPlace, place } from '../data/place.ts'
+import { ownNavigation } from '../data/navigation.ts'
 import { chooseAccount, isFor, leave, membership, signedIn } from '../data/session.ts'
 import { useAct } from '../data/load.ts'
 import { chooseTheme, theme, themes } from '../data/theme.ts'
 import { Failure } from '../elements/failure.tsx'
-import { groups, pages } from '../pages/index.ts'
+import { groups, pages, type Page } from '../pages/index.ts'
 import { Jump, JumpButton, usePastedRequest } from './jump.tsx'
 import { pageAt } from './shown.tsx'
 
@@ -18,6 +19,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const main = useRef<HTMLElement>(null)
   usePastedRequest()
   useFocusOnNext(main)
+  useEffect(() => void (isOpen.value = false), [place.value.path])
   return (
     <div class="shell">
       <a class="skip" href="#content">
@@ -46,21 +48,49 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <a class="brand" href={base}>
           <Logo />
         </a>
-        <AccountChoice />
-        <JumpButton />
-        <nav aria-label="Pages" onClick={() => (isOpen.value = false)}>
-          {groupNames.map((group) => (
-            <PageLinks key={group} group={group} />
-          ))}
-        </nav>
+        <Navigation onGone={() => (isOpen.value = false)} />
         <SignedInAs />
       </aside>
       <main id="content" tabIndex={-1} ref={main}>
         {children}
       </main>
-      <Jump onGone={() => (isOpen.value = false)} />
+      {signedIn.value !== null && <Jump onGone={() => (isOpen.value = false)} />}
     </div>
   )
+}
+
+/** The pages of the dashboard, or what a public page lists itself. */
+function Navigation({ onGone }: { onGone: () => void }) {
+  const Own = ownNavigation.value
+  if (pageAt(place.value.path)?.isPublic) {
+    const { path, title } = pageWith(nameInPlace())
+    return (
+      <>
+        <a class="button plain small" href={addressOf(path)}>
+          {signedIn.value === null ? 'Sign in' : `Dashboard: ${title}`}
+        </a>
+        {Own && <Own />}
+      </>
+    )
+  }
+  return (
+    <>
+      <AccountChoice />
+      <JumpButton />
+      <nav aria-label="Pages" onClick={onGone}>
+        {groupNames.map((group) => (
+          <PageLinks key={group} group={group} />
+        ))}
+      </nav>
+    </>
+  )
+}
+
+/** The page that uses an operation, else the first page. */
+function pageWith(operation: string | undefined): Page {
+  const uses = ({ operations = {} }: Page) =>
+    Object.values(operations).some((one) => one === operation)
+  return pages.find(uses) ?? pages[0]!
 }
 
 const groupNames = Object.keys(groups) as (keyof typeof groups)[]

@@ -6,7 +6,7 @@ import { toRefusal } from '../data/load.ts'
 import { accountQuery, isFor, signedIn } from '../data/session.ts'
 import { loadPart } from '../data/version.ts'
 import { partTitle } from '../data/title.ts'
-import { addressOf, go, place } from '../data/place.ts'
+import { addressOf, go, nameInPlace, place } from '../data/place.ts'
 import type { Refusal } from '../data/api.ts'
 import { pages, type Page } from '../pages/index.ts'
 
@@ -41,7 +41,26 @@ export function Shown() {
   if (error !== undefined) return <Failure error={error} again={() => location.reload()} />
   if (ready?.page !== page) return <Waiting />
   // The key mounts the page anew when the account changes.
-  return <ready.Page key={accountQuery().account_id ?? 'the first'} />
+  return (
+    <>
+      <ApiLink page={page} />
+      <ready.Page key={accountQuery().account_id ?? 'the first'} />
+    </>
+  )
+}
+
+/** A link to the operation with which programs do what the page does. */
+function ApiLink({ page: { path, operations } }: { page: Page }) {
+  const part = place.value.path.slice(path.length + 1)
+  const named = operations?.[part]
+  const operation = named ?? operations?.['*'] ?? operations?.['']
+  if (operation === undefined) return null
+  const id = named === undefined && operation === operations?.['*'] ? nameInPlace() : undefined
+  return (
+    <a class="api-link" href={addressOf(`/reference/${operation}`, { id })}>
+      API: {operation}
+    </a>
+  )
 }
 
 function NotForYou({ page }: { page: Page }) {

@@ -1,9 +1,12 @@
 import type { ComponentType } from 'preact'
+import type { operations } from '../../../generated/types.ts'
 import type { Audience } from '../data/session.ts'
 import type { IconName } from '../elements/icon.tsx'
 
 /** Titles of the groups of the navigation. */
 export const groups = { usage: 'Usage', build: 'Build', manage: 'Manage' } as const
+
+type OperationId = keyof operations
 
 /** A page of the dashboard, loaded when it is first shown. */
 export type Page = {
@@ -14,6 +17,10 @@ export type Page = {
   for: Audience
   /** Group of the navigation; other pages link to a page without one. */
   group?: keyof typeof groups
+  /** Whether the page opens without a session, and has a navigation of its own. */
+  isPublic?: boolean
+  /** The operations of the page by the path of its parts: '' is the list, and '*' any item. */
+  operations?: Readonly<Record<string, OperationId>>
   load: () => Promise<{ Page: ComponentType }>
 }
 
@@ -25,6 +32,7 @@ export const pages: readonly Page[] = [
     icon: 'overview',
     group: 'usage',
     for: 'everybody',
+    operations: { '': 'reportUsage' },
     load: () => import('./overview/index.tsx'),
   },
   {
@@ -33,6 +41,11 @@ export const pages: readonly Page[] = [
     icon: 'requests',
     group: 'usage',
     for: 'everybody',
+    operations: {
+      '': 'listRequests',
+      '*': 'retrieveRequest',
+      errors: 'listRequestErrors',
+    },
     load: () => import('./requests/index.tsx'),
   },
   {
@@ -41,6 +54,7 @@ export const pages: readonly Page[] = [
     icon: 'picture',
     group: 'usage',
     for: 'everybody',
+    operations: { '': 'listImageJobs' },
     load: () => import('./pictures/index.tsx'),
   },
   {
@@ -49,6 +63,7 @@ export const pages: readonly Page[] = [
     icon: 'models',
     group: 'build',
     for: 'everybody',
+    operations: { '': 'listModels', '*': 'retrieveModel' },
     load: () => import('./models/index.tsx'),
   },
   {
@@ -57,6 +72,7 @@ export const pages: readonly Page[] = [
     icon: 'playground',
     group: 'build',
     for: 'everybody',
+    operations: { '': 'createImage' },
     load: () => import('./playground/index.tsx'),
   },
   {
@@ -65,6 +81,7 @@ export const pages: readonly Page[] = [
     icon: 'key',
     group: 'build',
     for: 'administrators',
+    operations: { '': 'listKeys', '*': 'retrieveKey', new: 'createKey' },
     load: () => import('./keys/index.tsx'),
   },
   {
@@ -73,6 +90,7 @@ export const pages: readonly Page[] = [
     icon: 'connect',
     group: 'build',
     for: 'everybody',
+    operations: { '': 'postMcp' },
     load: () => import('./connect/index.tsx'),
   },
   {
@@ -81,6 +99,7 @@ export const pages: readonly Page[] = [
     icon: 'applications',
     group: 'build',
     for: 'everybody',
+    operations: { '': 'listConnections' },
     load: () => import('./applications/index.tsx'),
   },
   {
@@ -89,7 +108,17 @@ export const pages: readonly Page[] = [
     icon: 'webhook',
     group: 'build',
     for: 'administrators',
+    operations: { '': 'listWebhooks', '*': 'retrieveWebhook' },
     load: () => import('./webhooks/index.tsx'),
+  },
+  {
+    path: '/reference',
+    title: 'API reference',
+    icon: 'reference',
+    group: 'build',
+    for: 'everybody',
+    isPublic: true,
+    load: () => import('./reference/index.tsx'),
   },
   {
     path: '/settings',
@@ -97,6 +126,11 @@ export const pages: readonly Page[] = [
     icon: 'settings',
     group: 'manage',
     for: 'administrators',
+    operations: {
+      '': 'updateAccount',
+      members: 'listMembers',
+      audit: 'listAuditEvents',
+    },
     load: () => import('./settings/index.tsx'),
   },
   {
@@ -105,6 +139,7 @@ export const pages: readonly Page[] = [
     icon: 'providers',
     group: 'manage',
     for: 'operators',
+    operations: { '': 'listProviders' },
     load: () => import('./providers/index.tsx'),
   },
   {
@@ -120,6 +155,7 @@ export const pages: readonly Page[] = [
     icon: 'accounts',
     group: 'manage',
     for: 'operators',
+    operations: { '': 'listAccounts', '*': 'retrieveAccount', new: 'createAccount' },
     load: () => import('./accounts/index.tsx'),
   },
   {
@@ -128,6 +164,7 @@ export const pages: readonly Page[] = [
     icon: 'person',
     group: 'manage',
     for: 'everybody',
+    operations: { '': 'retrieveMe' },
     load: () => import('./you/index.tsx'),
   },
   {
@@ -135,6 +172,7 @@ export const pages: readonly Page[] = [
     title: 'First steps',
     icon: 'check',
     for: 'everybody',
+    operations: { '': 'createImage' },
     load: () => import('./welcome/index.tsx'),
   },
 ]

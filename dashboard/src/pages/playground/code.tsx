@@ -1,5 +1,5 @@
 import { curlOf, keyVariable } from '../../data/curl.ts'
-import { pythonClient, typescriptClient, type Snippet } from '../../data/snippets.ts'
+import { literal, pythonClient, typescriptClient, type Snippet } from '../../data/snippets.ts'
 import { Snippets } from '../../elements/snippets.tsx'
 import type { Request } from './image-request.ts'
 
@@ -52,18 +52,6 @@ function pythonOf({ operation, path, body: sent }: Request, body: string, origin
   return `${pythonClient(origin)}
 answer = ${call}
 print(answer${isChat ? '.choices[0].message' : ''})`
-}
-
-/** A JSON value as a Python literal. */
-function literal(value: unknown): string {
-  if (value === null) return 'None'
-  if (typeof value === 'boolean') return value ? 'True' : 'False'
-  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
-  if (typeof value !== 'object') return JSON.stringify(value)
-  const members = Object.entries(value).map(
-    ([name, one]) => `${JSON.stringify(name)}: ${literal(one)}`,
-  )
-  return `{${members.join(', ')}}`
 }
 
 const urlLengthMax = 200
