@@ -52,7 +52,8 @@ export function Shown() {
 /** A link to the operation with which programs do what the page does. */
 function ApiLink({ page: { path, operations } }: { page: Page }) {
   const part = place.value.path.slice(path.length + 1)
-  const named = operations?.[part]
+  // The address may say `__proto__`.
+  const named = Object.hasOwn(operations ?? {}, part) ? operations?.[part] : undefined
   const operation = named ?? operations?.['*'] ?? operations?.['']
   if (operation === undefined) return null
   const id = named === undefined && operation === operations?.['*'] ? nameInPlace() : undefined
