@@ -54,7 +54,7 @@ export function billOfMaterials(): string {
     application.dependencies.add(component.bomRef)
   }
   for (const one of bundledPackages()) {
-    const component = componentOf(one, false)
+    const component = components.get(`${one.name}@${one.version}`) ?? componentOf(one, false)
     component.properties.add(new Models.Property('gateway:bundled-in', 'dashboard'))
     components.set(component.bomRef.value!, component)
     application.dependencies.add(component.bomRef)

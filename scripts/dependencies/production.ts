@@ -41,8 +41,8 @@ export type KeptPackage = {
 
 const keptFolders = ['third-party/figtree', 'src/providers/sandbox/font']
 
-/** Development packages that are bundled in the dashboard's files for browsers. */
-const bundled = ['preact', '@preact/signals', '@preact/signals-core', 'openapi-fetch']
+/** Packages that are bundled in the dashboard's files for browsers. */
+const bundled = ['preact', '@preact/signals', '@preact/signals-core', 'openapi-fetch', 'yaml']
 
 type Lock = { packages: Record<string, LockedPackage> }
 
