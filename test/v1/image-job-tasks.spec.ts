@@ -148,7 +148,11 @@ describe('jobs that a vendor makes as tasks', () => {
     expect(ended).to.include({ status: 'failed' })
     expect(ended.error!.code).to.equal('provider_error')
     await until('the call has its row', async () => (await rowOf(gateway, job)) !== undefined)
-    expect(await rowOf(gateway, job)).to.include({ outcome: 'unknown', cost_status: 'unknown' })
+    // The process that lost the job still runs here, and may write its row first.
+    expect(await rowOf(gateway, job))
+      .to.include({ cost_status: 'unknown' })
+      .and.to.have.property('outcome')
+      .that.is.oneOf(['unknown', 'cancelled'])
     expect(vendors.doubles.bytedance.calls).to.have.length(1)
   })
 
