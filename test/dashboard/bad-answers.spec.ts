@@ -85,7 +85,7 @@ describe('pages of a gateway whose answers are invalid', () => {
     const id = `req_${'0a'.repeat(16)}`
     const fault = faults['an error of 500']!
     await load('/keys', (route) => route.fulfill({ ...fault, headers: { 'x-request-id': id } }))
-    const alert = page.getByRole('alert')
+    const alert = page.getByRole('alert').first()
     await alert.getByText(id).waitFor()
     expect(await alert.getByRole('link').count()).to.equal(0)
   })

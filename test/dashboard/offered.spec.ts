@@ -53,8 +53,8 @@ describe('actions that the dashboard offers', () => {
     const page = await open('/settings/members', { as: admin })
     await page.getByText('For a member of several accounts, ask the operators').waitFor()
     await expectActs(page, {
-      [other.email]: ['New password…', 'Remove…'],
-      [both.email]: ['Remove…'],
+      [other.email]: ['New password…', 'Limits…', 'Remove…'],
+      [both.email]: ['Limits…', 'Remove…'],
       'sailor@example.com': ['Withdraw…'],
       [owner.email]: [],
       [admin.email]: [],
@@ -66,8 +66,8 @@ describe('actions that the dashboard offers', () => {
     await people.join(both.personId, (await firstAccount()).id, 'admin')
     const operators = await open('/settings/members', { as: both })
     await expectActs(operators, {
-      [owner.email]: ['New password…'],
-      [admin.email]: ['New password…', 'Remove…'],
+      [owner.email]: ['New password…', 'Limits…'],
+      [admin.email]: ['New password…', 'Limits…', 'Remove…'],
       'captain@example.com': ['Withdraw…'],
     })
     expect(await rowOf(operators, owner.email).getByRole('combobox').count()).to.equal(0)

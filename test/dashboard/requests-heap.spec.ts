@@ -38,7 +38,7 @@ describe('the list of requests', () => {
         await poll
       }
       await page
-        .getByText(nameOf(asked - 1), { exact: true })
+        .getByText(nameOf(asked - 1))
         .first()
         .waitFor()
       return measured(page)
