@@ -52,7 +52,8 @@ describe('the API reference', () => {
     await headingOf(page, 'Edit images').waitFor()
     await page.goBack()
     await headingOf(page, 'Create images').waitFor()
-    expect(await page.title()).to.equal('Create images · API reference · Model-Access Gateway')
+    const title = 'Create images · API reference · Model-Access Gateway'
+    await eventually(async () => expect(await page.title()).to.equal(title))
   })
 
   it('finds operations by names, paths and parameters', async () => {

@@ -178,7 +178,8 @@ describe('a backup', () => {
         'its sums of days and months do not match',
       ],
       'refers to a missing row': [
-        change(`PRAGMA foreign_keys = 0; INSERT INTO members VALUES ('x', 'y', 'owner', 1)`),
+        change(`PRAGMA foreign_keys = 0;
+          INSERT INTO members (account_id, person_id, role, joined_at) VALUES ('x', 'y', 'owner', 1)`),
         'refer to rows that are missing',
       ],
       'is of another program': [change('PRAGMA application_id = 7'), 'the file of another program'],
