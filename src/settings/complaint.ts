@@ -138,7 +138,7 @@ function complaintsAboutOidc(merged: Record<string, unknown>, nameOf: NameOf): s
       : []),
     ...(Object.keys(Object(roles)).length === 0
       ? [
-          `${nameOf('oidc_roles')} is empty, so nobody can sign in. Give a role to a group or an e-mail domain, for example {"@example.com": member}.`,
+          `${nameOf('oidc_roles')} is empty, so no sign-in is possible. Give a role to a group or an e-mail domain, for example {"@example.com": member}.`,
         ]
       : []),
   ]

@@ -26,7 +26,9 @@ export function Search({ onPick }: { onPick: (finding: Finding) => void }) {
   )
   const [hasKeys, hasPeople] = [mayOpen('/keys'), mayOpen('/settings')]
   const keys = useLoad(`keys ${hasKeys}`, (signal) => (hasKeys ? keysWith({}, signal) : noKeys))
-  const people = useLoad(`people ${hasPeople}`, (signal) => (hasPeople ? members(signal) : nobody))
+  const people = useLoad(`people ${hasPeople}`, (signal) =>
+    hasPeople ? members(signal) : noMembers,
+  )
   const known = [
     ...requestIn(text),
     ...placesFor(text),
@@ -170,7 +172,7 @@ function personFinding({ id, name, email }: Schemas['Member']): Finding {
 type Listed<T> = { all: readonly T[]; isWhole: boolean }
 
 const noKeys = Promise.resolve<Listed<Key>>({ all: [], isWhole: true })
-const nobody = Promise.resolve<Listed<Schemas['Member']>>({ all: [], isWhole: true })
+const noMembers = Promise.resolve<Listed<Schemas['Member']>>({ all: [], isWhole: true })
 
 function keysWith(filter: { name?: string }, signal: AbortSignal): Promise<Listed<Key>> {
   return listOf((page) => {

@@ -19,7 +19,7 @@ const accessTexts = {
   test: 'Your session, test mode (free)',
   live: 'Your session, live (charged)',
   key: 'An API key',
-  none: 'Nobody',
+  none: 'No key and no session',
 } as const
 type Access = keyof typeof accessTexts
 
