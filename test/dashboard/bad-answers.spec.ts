@@ -90,6 +90,24 @@ describe('pages of a gateway whose answers are invalid', () => {
     expect(await alert.getByRole('link').count()).to.equal(0)
   })
 
+  it('repeats a failed request once, however often "Try again" is clicked', async () => {
+    await load('/models', (route) => route.fulfill(faults['an error of 500']))
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+    let asked = 0
+    await page.unroute(others)
+    await page.route(others, async (route) => {
+      asked += 1
+      await answered
+      await route.continue()
+    })
+    await page.getByRole('button', { name: 'Try again' }).dblclick()
+    const busy = page.getByRole('alert').getByRole('button', { name: 'One moment…' })
+    expect(await busy.isDisabled()).to.equal(true)
+    answer()
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+    expect(asked).to.equal(1)
+  })
+
   it('waits for an answer that takes longer than the interval of its polls', async () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
     let asked = 0

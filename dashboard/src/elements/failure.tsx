@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import type { Refusal } from '../data/api.ts'
 import { addressOf } from '../data/place.ts'
 import { signedIn } from '../data/session.ts'
@@ -6,14 +7,21 @@ type Props = { error: Refusal | undefined; again?: (() => void) | undefined }
 
 /** An error message, announced by screen readers, with a link to the failed request if it was a model call. */
 export function Failure({ error, again }: Props) {
+  // A second click would cancel the request that the first one repeated. Its failure is another error.
+  const [repeated, setRepeated] = useState<Refusal>()
   if (error === undefined) return null
+  const isBusy = repeated === error
+  const repeat = () => {
+    setRepeated(error)
+    again?.()
+  }
   return (
     <div class="failure" role="alert">
       <p>{error.message}</p>
       <p class="failure-more">
         {again !== undefined && (
-          <button type="button" class="plain" onClick={again}>
-            Try again
+          <button type="button" class="plain" disabled={isBusy} onClick={repeat}>
+            {isBusy ? 'One moment…' : 'Try again'}
           </button>
         )}
         <RequestId error={error} />

@@ -59,6 +59,7 @@ function StoredKey({ provider, stored, onDone }: KeysProps & { stored: ProviderK
     const init = { params: paramsOf(provider), body: { id } }
     setResult(await bodyOf(POST('/api/providers/{provider_id}/key-test', init)))
   })
+  const test = testing.isBusy ? 'Testing…' : 'Test'
   return (
     <li>
       <p class="row">
@@ -70,11 +71,11 @@ function StoredKey({ provider, stored, onDone }: KeysProps & { stored: ProviderK
         <button
           type="button"
           class="plain small"
-          aria-label={`Test the key ${hint}`}
+          aria-label={`${test} the key ${hint}`}
           disabled={testing.isBusy}
           onClick={() => void testing.run()}
         >
-          {testing.isBusy ? 'Testing…' : 'Test'}
+          {test}
         </button>
         <DialogButton
           button={{ text: 'Replace', class: 'plain small', label: `Replace the key ${hint}` }}
