@@ -80,7 +80,12 @@ export function assertForKind(kind: ApiKeysTable['kind'], { scopes = [] }: Chang
 }
 
 /** Throws `key_not_active` for a kind of key whose secret an administrator cannot replace. */
-export function assertRotatable({ kind }: ApiKeysTable): void {
+export function assertRotatable({ kind, played }: ApiKeysTable): void {
+  if (played !== null) {
+    const text =
+      'The key of a provider state is not replaced. POST /v1/sandbox/states sets up another one.'
+    throw new GatewayError('key_not_active', text)
+  }
   if (kind === 'connection') {
     const text =
       'A connection has no secret to replace: its client renews the tokens itself. DELETE ends the connection.'

@@ -132,6 +132,22 @@ forEachStore('refused calls', () => {
     expect(await gateway.db.selectFrom('refusals').selectAll().execute()).to.have.length(1)
   })
 
+  it('are kept for `refusal_days`', async () => {
+    await using brief = await startGateway({
+      clock: () => now,
+      file: { limits: { refusal_days: 2 } },
+    })
+    const counts: number[] = []
+    for (const days of [0, 1, 1.9]) {
+      now += days * 24 * hourMs
+      const refused = await brief.post('/v1/chat/completions', chat, { key: 'mag_test_wrong' })
+      expect(refused.status).to.equal(401)
+      await brief.fetch('/api/refusals?mode=test', { key: brief.adminKey })
+      counts.push((await brief.db.selectFrom('refusals').select('hour_at').execute()).length)
+    }
+    expect(counts).to.deep.equal([1, 2, 2])
+  })
+
   it('are bounded in the store: the oldest hours of an account are removed', async () => {
     const key = await newKey()
     await gateway.allow({ requests_per_minute: 0 }, key)

@@ -50,13 +50,13 @@ forEachStore('models in use that retire or change their price', () => {
     await gateway.addUsage([{ ...row, account_id: account, mode, model }])
   }
   /** The sentences of each log line. */
-  const logged = (): string[][] =>
-    [...gateway.logText().matchAll(/^.*"models in use change".*$/gm)].map(
+  const logged = (of = gateway): string[][] =>
+    [...of.logText().matchAll(/^.*"models in use change".*$/gm)].map(
       ([line]) => (JSON.parse(line) as { models: string[] }).models,
     )
   /** The retirements that the metric has, by model. */
-  const retirements = async (): Promise<Record<string, number>> => {
-    const text = await (await gateway.fetch('/metrics', { key: null })).text()
+  const retirements = async (of = gateway): Promise<Record<string, number>> => {
+    const text = await (await of.fetch('/metrics', { key: null })).text()
     const series = text.matchAll(
       /^gateway_model_retirement_timestamp_seconds\{model="(.+)"\} (.+)$/gm,
     )
@@ -64,12 +64,12 @@ forEachStore('models in use that retire or change their price', () => {
   }
   let reloads = 0
   /** Reloads, and waits until the models in use were read again. */
-  const look = async (more: object = {}) => {
+  const look = async (more: object = {}, of = gateway) => {
     const name = `openai/reload-${++reloads}`
     const known = { [name]: { pricing: priced('1'), deactivated_at: '2027-09-01' } }
     const file = { catalog: { ...catalog, ...known }, routes: { [name]: ['openai'] }, ...more }
-    expect((await gateway.reload(file)).status).to.equal(200)
-    await until('the models were read', async () => name in (await retirements()))
+    expect((await of.reload(file)).status).to.equal(200)
+    await until('the models were read', async () => name in (await retirements(of)))
   }
 
   it('are not logged without a call of them', async () => {
@@ -145,6 +145,21 @@ forEachStore('models in use that retire or change their price', () => {
     await use('openai/ends')
     await look()
     expect(logged().map((sentences) => sentences.length)).to.deep.equal([1, 1, 2])
+  })
+
+  it('are logged by each process at first, and after a day by one of all', async () => {
+    await use('openai/old')
+    await look()
+    const clock = () => suiteClock() + later
+    await using other = await startGateway({ file: { catalog }, clock, beside: gateway })
+    await look({}, other)
+    expect([logged().length, logged(other).length]).to.deep.equal([1, 1])
+    for (const day of [1, 2]) {
+      later = day * dayMs
+      await look({}, day === 1 ? gateway : other)
+      await look({}, day === 1 ? other : gateway)
+      expect([logged().length, logged(other).length]).to.deep.equal([2, day])
+    }
   })
 
   it('are named up to twenty', async () => {

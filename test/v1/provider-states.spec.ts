@@ -175,6 +175,15 @@ describe('provider states', () => {
     expect(refused.body.error.message).to.include('a test key that is not')
   })
 
+  it('have keys that an administrator cannot replace by others', async () => {
+    const { id } = await setUp('a valid key')
+    const path = `/api/keys/${id}/rotate`
+    const refused = await gateway.post(path, {}, { key: gateway.adminKey })
+    expect(refused.status).to.equal(409)
+    expect((await refused.json()) as object).to.nested.include({ 'error.code': 'key_not_active' })
+    await tearDown({ id })
+  })
+
   it('take the parameters and the consumers that a contract has', async () => {
     const contract = { consumer: 'shop', consumers: ['shop'], params: { userId: 3, more: [{}] } }
     expect(await ask({ state: 'a valid key', ...contract })).to.include({ status: 200 })

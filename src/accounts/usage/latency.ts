@@ -25,12 +25,13 @@ export function createLatencies({ reader, clock }: ReportOptions) {
       const end = reader.begin(accountId)
       const query = sql<Row>`
         with newest as (
-          select account_id, mode, outcome, provider, model, duration_ms from usage
+          select id, at, account_id, mode, outcome, provider, model, duration_ms from usage
           where account_id = ${accountId} and at >= ${range.from} and at < ${range.to}
           order by at desc, id desc limit ${rowsMax + 1}
         ), ranked as (
           select duration_ms, row_number() over (order by duration_ms) as place, count(*) over () as calls
-          from newest where outcome = 'ok' and provider is not null
+          from (select * from newest order by at desc, id desc limit ${rowsMax}) as measured
+          where outcome = 'ok' and provider is not null
             and ${conditions(sqlDialectOf(reader.db), filtered)}
         )
         select count(*) as calls, (select count(*) from newest) as rows,
