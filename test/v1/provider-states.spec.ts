@@ -180,7 +180,7 @@ describe('provider states', () => {
     const path = `/api/keys/${id}/rotate`
     const refused = await gateway.post(path, {}, { key: gateway.adminKey })
     expect(refused.status).to.equal(409)
-    expect((await refused.json()) as object).to.nested.include({ 'error.code': 'key_not_active' })
+    expect(await refused.json()).to.nested.include({ 'error.code': 'key_not_active' })
     await tearDown({ id })
   })
 
