@@ -53,9 +53,12 @@ export const bodyChecks: {
   rotateKey: Check<operations['rotateKey']['requestBody']['content']['application/json']>
   setUp: Check<operations['setUp']['requestBody']['content']['application/json']>
   createSession: Check<operations['createSession']['requestBody']['content']['application/json']>
+  createPasskeySession: Check<operations['createPasskeySession']['requestBody']['content']['application/json']>
   createSessionKey: Check<operations['createSessionKey']['requestBody']['content']['application/json']>
   updateMe: Check<operations['updateMe']['requestBody']['content']['application/json']>
   changePassword: Check<operations['changePassword']['requestBody']['content']['application/json']>
+  createPasskey: Check<operations['createPasskey']['requestBody']['content']['application/json']>
+  startPasskey: Check<operations['startPasskey']['requestBody']['content']['application/json']>
   inviteMember: Check<operations['inviteMember']['requestBody']['content']['application/json']>
   updateMember: Check<operations['updateMember']['requestBody']['content']['application/json']>
   resetPassword: Check<operations['resetPassword']['requestBody']['content']['application/json']>

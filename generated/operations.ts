@@ -1245,6 +1245,38 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "startPasskeySession",
+    "method": "post",
+    "path": "/api/sessions/passkey/options",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "public",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "createPasskeySession",
+    "method": "post",
+    "path": "/api/sessions/passkey",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "public",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "retrieveCurrentSession",
     "method": "get",
     "path": "/api/sessions/current",
@@ -1360,6 +1392,80 @@ export const operations = [
     "bodyTypes": [
       "application/json"
     ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "person",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "listPasskeys",
+    "method": "get",
+    "path": "/api/me/passkeys",
+    "queryNames": [
+      "limit",
+      "cursor",
+      "order"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "person",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "createPasskey",
+    "method": "post",
+    "path": "/api/me/passkeys",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "person",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "startPasskey",
+    "method": "post",
+    "path": "/api/me/passkeys/options",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "person",
+    "streams": false,
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "deletePasskey",
+    "method": "delete",
+    "path": "/api/me/passkeys/{id}",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
+    "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",
     "access": "person",
@@ -2569,6 +2675,12 @@ export const bodyMembers = {
     "email",
     "password"
   ],
+  "createPasskeySession": [
+    "id",
+    "rawId",
+    "type",
+    "response"
+  ],
   "createSessionKey": [
     "mode"
   ],
@@ -2578,6 +2690,13 @@ export const bodyMembers = {
   "changePassword": [
     "current_password",
     "new_password"
+  ],
+  "createPasskey": [
+    "name",
+    "credential"
+  ],
+  "startPasskey": [
+    "current_password"
   ],
   "inviteMember": [
     "email",

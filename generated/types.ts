@@ -1224,6 +1224,49 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sessions/passkey/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a sign-in with a passkey
+         * @description Returns the options of the browser's `navigator.credentials.get()`, with a challenge for one
+         *     sign-in within five minutes. Passkeys work only at the gateway's public address (`base_url`),
+         *     with https or at localhost, and while passwords are open.
+         */
+        post: operations["startPasskeySession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in with a passkey
+         * @description The body is what `toJSON()` of the browser's credential returns. As `POST /api/sessions`, the
+         *     response sets a session cookie.
+         */
+        post: operations["createPasskeySession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sessions/current": {
         parameters: {
             query?: never;
@@ -1333,6 +1376,74 @@ export interface paths {
         put: operations["changePassword"];
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the person's passkeys
+         * @description The passkeys with which the person signs in, at most ten.
+         */
+        get: operations["listPasskeys"];
+        put?: never;
+        /**
+         * Add a passkey
+         * @description Stores the public key of the credential that the browser made with the options of `POST
+         *     /api/me/passkeys/options`, in the same session and within five minutes.
+         */
+        post: operations["createPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me/passkeys/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start adding a passkey
+         * @description Checks the password of the person. Returns the options of the browser's
+         *     `navigator.credentials.create()`, with a challenge for one passkey within five minutes.
+         *     Passkeys work only at the gateway's public address (`base_url`), with https or at localhost,
+         *     and while passwords are open.
+         */
+        post: operations["startPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me/passkeys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove one of the person's passkeys
+         * @description The passkey signs nobody in any more. Open sessions stay.
+         */
+        delete: operations["deletePasskey"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1494,8 +1605,8 @@ export interface paths {
         put?: never;
         /**
          * Reset a password
-         * @description Sets a new password with the one-time token of a password link, ends all sessions of the
-         *     person and signs them in.
+         * @description Sets a new password with the one-time token of a password link, ends all sessions and removes
+         *     all passkeys of the person, and signs them in.
          */
         post: operations["resetPassword"];
         delete?: never;
@@ -3024,7 +3135,7 @@ export interface components {
          *     are `times` and `last_at` in `after`.
          * @enum {string}
          */
-        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "settings.update" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.refuse" | "session.delete" | "person.sign_up" | "person.link_identity" | "member.create" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate" | "cassette.import" | "cassette.delete";
+        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "settings.update" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.refuse" | "session.delete" | "person.sign_up" | "person.link_identity" | "person.add_passkey" | "person.remove_passkey" | "member.create" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate" | "cassette.import" | "cassette.delete";
         /** @description The values that the action changed, without secrets; null if it changed none. */
         AuditValues: {
             [key: string]: unknown;
@@ -3958,6 +4069,106 @@ export interface components {
             current_password: components["schemas"]["Password"];
             new_password: components["schemas"]["NewPassword"];
         };
+        /** @description The id of a passkey, such as `psk_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`. */
+        PasskeyId: string;
+        /** @enum {string} */
+        PasskeyObject: "passkey";
+        /** @description A passkey with which the person signs in. The gateway has only its public key. */
+        Passkey: {
+            id: components["schemas"]["PasskeyId"];
+            object: components["schemas"]["PasskeyObject"];
+            /** @description The name of the passkey, for its person. */
+            name: string;
+            /** @description When it was added. */
+            created_at: components["schemas"]["Time"];
+            /**
+             * Format: date-time
+             * @description When the person last signed in with it; null if they have not.
+             */
+            last_used_at: string | null;
+        };
+        /** @description A page of the passkeys of the person. */
+        PasskeyList: {
+            object: components["schemas"]["ListObject"];
+            /** @description The passkeys of the page, newest first unless `order` is `asc`. */
+            data: components["schemas"]["Passkey"][];
+            /** @description Whether more items follow those of `data`. */
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @enum {string} */
+        PasskeyOptionsObject: "passkey_options";
+        /** @description Options for the browser, to make or to use a passkey. */
+        PasskeyOptions: {
+            object: components["schemas"]["PasskeyOptionsObject"];
+            /** @description When the challenge expires. */
+            expires_at: components["schemas"]["Time"];
+            /**
+             * @description `PublicKeyCredentialCreationOptionsJSON` or `PublicKeyCredentialRequestOptionsJSON` of Web
+             *     Authentication Level 3, for `PublicKeyCredential.parseCreationOptionsFromJSON()` or
+             *     `parseRequestOptionsFromJSON()`.
+             */
+            public_key: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description Bytes as base64url without padding. */
+        PasskeyBytes: string;
+        /** @description The id of the credential, as base64url. */
+        PasskeyCredentialId: string;
+        /** @enum {string} */
+        PasskeyCredentialType: "public-key";
+        /** @description The current password of the person who is signed in. */
+        StartPasskeyRequest: {
+            current_password: components["schemas"]["Password"];
+        };
+        /** @description A name, and the new credential. */
+        CreatePasskeyRequest: {
+            name: components["schemas"]["DisplayName"];
+            credential: components["schemas"]["PasskeyAttestation"];
+        };
+        /**
+         * @description What `toJSON()` of a new credential returns: `RegistrationResponseJSON` of Web Authentication
+         *     Level 3. Members that are not listed here are ignored.
+         */
+        PasskeyAttestation: {
+            id: components["schemas"]["PasskeyCredentialId"];
+            rawId: components["schemas"]["PasskeyCredentialId"];
+            type: components["schemas"]["PasskeyCredentialType"];
+            /** @description What the authenticator answered. */
+            response: {
+                clientDataJSON: components["schemas"]["PasskeyBytes"];
+                attestationObject: components["schemas"]["PasskeyBytes"];
+                /** @description How the browser reaches the authenticator. */
+                transports?: string[];
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description What `toJSON()` of a credential returns: `AuthenticationResponseJSON` of Web Authentication
+         *     Level 3. Members that are not listed here are ignored.
+         */
+        PasskeyAssertion: {
+            id: components["schemas"]["PasskeyCredentialId"];
+            rawId: components["schemas"]["PasskeyCredentialId"];
+            type: components["schemas"]["PasskeyCredentialType"];
+            /** @description What the authenticator answered. */
+            response: {
+                clientDataJSON: components["schemas"]["PasskeyBytes"];
+                authenticatorData: components["schemas"]["PasskeyBytes"];
+                signature: components["schemas"]["PasskeyBytes"];
+                /** @description The id of the person as the authenticator has stored it. */
+                userHandle?: string | null;
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
         /** @enum {string} */
         SessionObject: "session";
         /** @description A browser in which the person is signed in. */
@@ -4045,6 +4256,8 @@ export interface components {
             object: components["schemas"]["EntranceObject"];
             sign_up: components["schemas"]["SignUpState"];
             password_sign_in: components["schemas"]["PasswordSignInState"];
+            /** @description Whether people sign in with passkeys: someone has one, and passwords are open. */
+            passkeys: boolean;
             /** @description The label of the link to `GET /oauth/sign-in`; null if OpenID Connect is not configured. */
             oidc_label: string | null;
             /**
@@ -10255,6 +10468,70 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /** @description The passkey is unknown, or its answer does not verify. */
+        WrongPasskey: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["Challenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "This gateway does not know the passkey. Sign in with your password.",
+                 *         "type": "authentication_error",
+                 *         "param": null,
+                 *         "code": "invalid_credentials",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The request is malformed, or the page was not opened at the public address of the gateway. */
+        PasskeysUnusable: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "This page is at http://127.0.0.1:8080, but passkeys of this gateway work only at https://gateway.example. Open the dashboard there.",
+                 *         "type": "invalid_request_error",
+                 *         "param": null,
+                 *         "code": "invalid_value",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The request is malformed, or the credential does not verify. */
+        WrongNewPasskey: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "You have 10 passkeys, the most that are possible. Remove one first.",
+                 *         "type": "invalid_request_error",
+                 *         "param": null,
+                 *         "code": "invalid_value",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
         /** @description The key may not use the model, or lacks the permission. */
         ModelNotAllowed: {
             headers: {
@@ -10668,6 +10945,45 @@ export interface components {
                  *         "message": "You have no such session. GET /api/sessions lists yours.",
                  *         "type": "invalid_request_error",
                  *         "param": "session_id",
+                 *         "code": "not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The passkey does not exist. */
+        PasskeyNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "You have no such passkey. GET /api/me/passkeys lists yours.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "id",
                  *         "code": "not_found",
                  *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
@@ -12826,6 +13142,11 @@ export interface components {
          * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
          */
         KeyPath: components["schemas"]["ApiKeyId"];
+        /**
+         * @description The id of the passkey.
+         * @example psk_5a7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e
+         */
+        PasskeyPath: components["schemas"]["PasskeyId"];
         /**
          * @description The id of the provider, such as `openai`.
          * @example openai
@@ -18044,6 +18365,7 @@ export interface operations {
                      *       "object": "entrance",
                      *       "sign_up": "closed",
                      *       "password_sign_in": "open",
+                     *       "passkeys": true,
                      *       "oidc_label": "Sign in with Example",
                      *       "is_set_up": true,
                      *       "is_signed_in": false,
@@ -18324,6 +18646,138 @@ export interface operations {
             403: components["responses"]["OtherOrigin"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startPasskeySession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The options. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "passkey_options",
+                     *       "expires_at": "2026-11-22T12:05:00.000Z",
+                     *       "public_key": {
+                     *         "rpId": "gateway.example",
+                     *         "challenge": "AZqWc2ZAaGVsbG8tY2hhbGxlbmdlLW9mLXRoZS1nYXRld2F5LXRoYXQtbm9ib2R5LWd1ZXNzZXM",
+                     *         "timeout": 300000,
+                     *         "userVerification": "required"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasskeyOptions"];
+                };
+            };
+            400: components["responses"]["PasskeysUnusable"];
+            403: components["responses"]["OtherOrigin"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createPasskeySession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "9vWnQ0Xk2Jq1mZ4t7sB8cA",
+                 *       "rawId": "9vWnQ0Xk2Jq1mZ4t7sB8cA",
+                 *       "type": "public-key",
+                 *       "response": {
+                 *         "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
+                 *         "authenticatorData": "SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAQ",
+                 *         "signature": "MEUCIQDc2gateway",
+                 *         "userHandle": "dXNyXzRmMGM5ZDNlNWE3YjFjMmQzZTRmNmYxZDFjMmY4YTBi"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasskeyAssertion"];
+            };
+        };
+        responses: {
+            /** @description The person, signed in. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "set-cookie": components["headers"]["SessionCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "signed_in",
+                     *       "csrf_token": "3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A",
+                     *       "session": {
+                     *         "id": "ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a",
+                     *         "object": "session",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "last_used_at": "2026-11-22T12:30:00.000Z",
+                     *         "expires_at": "2026-12-22T12:00:00.000Z",
+                     *         "address": "203.0.113.7",
+                     *         "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/146.0",
+                     *         "current": true
+                     *       },
+                     *       "person": {
+                     *         "id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *         "object": "person",
+                     *         "email": "ada@example.com",
+                     *         "name": "Ada Lovelace",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "is_operator": false,
+                     *         "memberships": [
+                     *           {
+                     *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *             "account_name": "default",
+                     *             "role": "owner",
+                     *             "acts_as": "owner",
+                     *             "joined_at": "2026-11-22T12:00:00.000Z",
+                     *             "limits": {
+                     *               "requests_per_minute": 600,
+                     *               "tokens_per_minute": null,
+                     *               "images_per_minute": null,
+                     *               "concurrency": 10
+                     *             },
+                     *             "budget": null,
+                     *             "sandbox_only": false,
+                     *             "key_bounds": null
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            400: components["responses"]["UnreadableBody"];
+            401: components["responses"]["WrongPasskey"];
+            403: components["responses"]["OtherOrigin"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyAttempts"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -18761,6 +19215,255 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyAttempts"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPasskeys: {
+        parameters: {
+            query: {
+                /**
+                 * @description Maximum number of items to return.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` returns the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of passkeys. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "psk_5a7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e",
+                     *           "object": "passkey",
+                     *           "name": "Laptop of Ada",
+                     *           "created_at": "2026-11-22T12:00:00.000Z",
+                     *           "last_used_at": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasskeyList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotSignedIn"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Laptop of Ada",
+                 *       "credential": {
+                 *         "id": "9vWnQ0Xk2Jq1mZ4t7sB8cA",
+                 *         "rawId": "9vWnQ0Xk2Jq1mZ4t7sB8cA",
+                 *         "type": "public-key",
+                 *         "response": {
+                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0",
+                 *           "attestationObject": "o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YVg",
+                 *           "transports": [
+                 *             "internal",
+                 *             "hybrid"
+                 *           ]
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreatePasskeyRequest"];
+            };
+        };
+        responses: {
+            /** @description The passkey. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "psk_5a7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e",
+                     *       "object": "passkey",
+                     *       "name": "Laptop of Ada",
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "last_used_at": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Passkey"];
+                };
+            };
+            400: components["responses"]["WrongNewPasskey"];
+            401: components["responses"]["NotSignedIn"];
+            403: components["responses"]["OtherOrigin"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "current_password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StartPasskeyRequest"];
+            };
+        };
+        responses: {
+            /** @description The options. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "passkey_options",
+                     *       "expires_at": "2026-11-22T12:05:00.000Z",
+                     *       "public_key": {
+                     *         "rp": {
+                     *           "id": "gateway.example",
+                     *           "name": "Model-Access Gateway"
+                     *         },
+                     *         "user": {
+                     *           "id": "dXNyXzRmMGM5ZDNlNWE3YjFjMmQzZTRmNmYxZDFjMmY4YTBi",
+                     *           "name": "ada@example.com",
+                     *           "displayName": "Ada Lovelace"
+                     *         },
+                     *         "challenge": "AZqWc2ZAaGVsbG8tY2hhbGxlbmdlLW9mLXRoZS1nYXRld2F5LXRoYXQtbm9ib2R5LWd1ZXNzZXM",
+                     *         "pubKeyCredParams": [
+                     *           {
+                     *             "alg": -7,
+                     *             "type": "public-key"
+                     *           }
+                     *         ],
+                     *         "timeout": 300000,
+                     *         "excludeCredentials": [],
+                     *         "authenticatorSelection": {
+                     *           "residentKey": "required",
+                     *           "userVerification": "required"
+                     *         },
+                     *         "attestation": "none"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasskeyOptions"];
+                };
+            };
+            400: components["responses"]["PasskeysUnusable"];
+            401: components["responses"]["NotSignedIn"];
+            403: components["responses"]["OtherOrigin"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyAttempts"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deletePasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
+            path: {
+                /**
+                 * @description The id of the passkey.
+                 * @example psk_5a7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e
+                 */
+                id: components["parameters"]["PasskeyPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The passkey is removed. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotSignedIn"];
+            403: components["responses"]["OtherOrigin"];
+            404: components["responses"]["PasskeyNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -8,13 +8,17 @@ import {
   type ReadSettings,
 } from './settings/config.ts'
 import { obeySignals } from './process/signals.ts'
-import { startFailure } from './process/start-failure.ts'
+import { startFailure, takesNoArguments } from './process/start-failure.ts'
 
 /** The arguments that the primary passes to its workers. */
 const [role, workerId, sharedPort, rank] = process.argv.slice(2)
 
 async function main(): Promise<void> {
   const isWorker = role === 'worker' && process.send !== undefined
+  if (role !== undefined && !isWorker) {
+    process.stderr.write(takesNoArguments)
+    process.exit(2)
+  }
   const readSettings: ReadSettings = (stored) => {
     const variables = isWorker ? { ...readVariables(), PORT: sharedPort } : readVariables()
     return loadConfig(variables, stored)

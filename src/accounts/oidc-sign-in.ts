@@ -35,6 +35,8 @@ export function createOidcSignIns(options: Options) {
       return beginSession(transaction, personId, { from, options })
     })
   return {
+    /** The person who has signed in as this subject of an issuer before. */
+    find: (issuer: string, subject: string) => findIdentity(db, { issuer, subject }),
     enter: (identity: Identity, from: AnonymousClient) =>
       enter(identity, from).catch((error: unknown) => {
         if (!(error instanceof GatewayError) || error.code !== 'email_taken') throw error

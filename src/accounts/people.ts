@@ -29,6 +29,17 @@ export function createPeople(options: Options) {
   const { db } = options.store
   const find = (id: string) =>
     db.selectFrom('people').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  /** Checks the password of a person with a session; returns the e-mail. Throws `invalid_credentials`. */
+  const assertPassword = async (id: string, password: string): Promise<string> => {
+    const { email, password_hash: stored } = await find(id)
+    const succeeded = await attempts.begin({ origin: id, email: id })
+    if (!(await passwords.matches(password, stored))) {
+      const text = "'current_password' is not your password."
+      throw new GatewayError('invalid_credentials', text, { param: 'current_password' })
+    }
+    succeeded()
+    return email
+  }
   const retrieve = async (id: string) => {
     const [row, memberships] = await Promise.all([find(id), membershipsOf(db, id)])
     const owned = memberships.map(({ account, limits }) => {
@@ -38,6 +49,7 @@ export function createPeople(options: Options) {
   }
   return {
     retrieve,
+    assertPassword,
     rename: async ({ accountId, person: { id } }: PersonCaller, newName: string, actor: Actor) => {
       const name = newName.trim()
       await db.transaction().execute(async (transaction) => {
@@ -58,14 +70,7 @@ export function createPeople(options: Options) {
       { current, next }: { current: string; next: string },
       actor: Actor,
     ) => {
-      const { email, password_hash: stored } = await find(person.id)
-      const succeeded = await attempts.begin({ origin: person.id, email: person.id })
-      if (!(await passwords.matches(current, stored))) {
-        const text = "'current_password' is not your password."
-        throw new GatewayError('invalid_credentials', text, { param: 'current_password' })
-      }
-      succeeded()
-      assertStrong(next, email, 'new_password')
+      assertStrong(next, await assertPassword(person.id, current), 'new_password')
       const hash = await passwords.hash(next)
       await db.transaction().execute(async (transaction) => {
         await setPassword(transaction, {
@@ -84,7 +89,10 @@ export function createPeople(options: Options) {
 
 type NewPassword = { id: string; hash: string; keptSessionId: string | null; now: number }
 
-/** Sets a person's password, and ends their other sessions and open password links. */
+/**
+ * Sets a person's password, and ends their other sessions and open password links. A password that is set with a link,
+ * without a session, also removes passkeys: whoever knew the old one could have added one.
+ */
 export async function setPassword(
   transaction: Transaction<Tables>,
   { id, hash, keptSessionId: keptId, now }: NewPassword,
@@ -94,6 +102,8 @@ export async function setPassword(
     .set({ password_hash: hash })
     .where('id', '=', id)
     .execute()
+  if (keptId === null)
+    await transaction.deleteFrom('passkeys').where('person_id', '=', id).execute()
   await endOtherSessions(transaction, id, { keptId, now })
   await endPasswordLinks(transaction, id, now)
 }

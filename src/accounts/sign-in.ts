@@ -196,7 +196,11 @@ function findPerson({ store: { db } }: SignInOptions, email: string, { address }
 export async function beginSession(
   transaction: Transaction<Tables>,
   personId: string,
-  { from, options }: { from: AnonymousClient; options: Pick<SignInOptions, 'audit' | 'sessions'> },
+  {
+    from,
+    options,
+    after,
+  }: { from: AnonymousClient; options: Pick<SignInOptions, 'audit' | 'sessions'>; after?: object },
 ): Promise<NewSession> {
   const [first] = await membershipsOf(transaction, personId)
   if (first === undefined) throw noMembershipError()
@@ -204,7 +208,7 @@ export async function beginSession(
   const actor = { id: personId, address: from.address }
   const account_id = first.account.id
   const act = { account_id, action: 'session.create', target: begun.session.id } as const
-  await options.audit.write(transaction, actor, act)
+  await options.audit.write(transaction, actor, { ...act, ...(after && { after }) })
   return begun
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { components } from '../../generated/types.ts'
+import type { Passkeys } from '../accounts/passkeys.ts'
 import type { SignIns, SignInResult, AnonymousClient } from '../accounts/sign-in.ts'
 import type { SignUps } from '../accounts/sign-up.ts'
 import { GatewayError } from '../core/error.ts'
@@ -9,6 +10,7 @@ import type { Answer } from '../http/answer.ts'
 import type { ClientAddress } from '../http/client-address.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { actorOf, type Operation } from '../http/operation.ts'
+import { passkeySiteOf, type PublicOrigin } from '../http/public-origin.ts'
 import type { SessionCookie } from '../http/session-cookie.ts'
 import { ok } from './answers.ts'
 
@@ -19,12 +21,15 @@ export type EntranceParts = {
   signUps: SignUps
   signUp: components['schemas']['SignUpState']
   passwordsAreOpen: () => Promise<boolean>
+  passkeys: Passkeys
+  publicOrigin: PublicOrigin
   /** Null if the settings name no OpenID provider. */
   oidcLabel: string | null
 }
 
 /** The handlers for people without a session. Each successful sign-in sets the cookie. */
-export function entranceOperations({ cookie, signIns, signUps, signUp, ...parts }: EntranceParts) {
+export function entranceOperations(parts: EntranceParts) {
+  const { cookie, signIns, signUps, signUp, passkeys, publicOrigin } = parts
   const signedInAnswer = ({ token, ageSeconds, signedIn }: SignInResult): Answer => ({
     status: 201,
     headers: { 'set-cookie': cookie.set(token, ageSeconds) },
@@ -32,10 +37,15 @@ export function entranceOperations({ cookie, signIns, signUps, signUp, ...parts 
   })
   return {
     retrieveEntrance: async ({ caller }) => {
-      const [is_set_up, isOpen] = await Promise.all([signIns.isSetUp(), parts.passwordsAreOpen()])
+      const [is_set_up, isOpen, hasPasskeys] = await Promise.all([
+        signIns.isSetUp(),
+        parts.passwordsAreOpen(),
+        passkeys.areUsed(),
+      ])
       const state = {
         sign_up: signUp,
         password_sign_in: isOpen ? ('open' as const) : ('closed' as const),
+        passkeys: isOpen && hasPasskeys,
         oidc_label: parts.oidcLabel,
         is_set_up,
         is_signed_in: caller !== undefined,
@@ -48,6 +58,12 @@ export function entranceOperations({ cookie, signIns, signUps, signUp, ...parts 
       signedInAnswer(await signUps.signUp(call.body, anonymousClientOf(call))),
     createSession: async (call) =>
       signedInAnswer(await signIns.signIn(call.body, anonymousClientOf(call))),
+    startPasskeySession: async ({ request }) =>
+      ok(await passkeys.startSession(passkeySiteOf(publicOrigin, request))),
+    createPasskeySession: async (call) => {
+      const site = passkeySiteOf(publicOrigin, call.request)
+      return signedInAnswer(await passkeys.signIn(call.body, site, anonymousClientOf(call)))
+    },
     resetPassword: async (call) => {
       const { token, new_password: next } = call.body
       return signedInAnswer(await signIns.resetPassword({ token, next }, anonymousClientOf(call)))

@@ -2,14 +2,18 @@ import type { Invitations } from '../accounts/invitations.ts'
 import type { Keys } from '../accounts/keys.ts'
 import type { Members } from '../accounts/members.ts'
 import type { PasswordLinks } from '../accounts/password-links.ts'
+import type { Passkeys } from '../accounts/passkeys.ts'
 import type { People } from '../accounts/people.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { actorOf } from '../http/operation.ts'
+import { passkeySiteOf, type PublicOrigin } from '../http/public-origin.ts'
 import { createdSecret, ok } from './answers.ts'
 
 /** Dependencies of the operations on people. */
 export type PeopleParts = {
   people: People
+  passkeys: Passkeys
+  publicOrigin: PublicOrigin
   members: Members
   invitations: Invitations
   passwordLinks: PasswordLinks
@@ -33,8 +37,30 @@ export function peopleOperations({ people, ...parts }: PeopleParts) {
       await people.changePassword(call.caller, { current, next }, actorOf(call))
       return { status: 204 }
     },
+    ...passkeyOperations(parts),
     ...memberOperations(parts),
     ...invitationOperations(parts),
+  } satisfies Partial<Operations>
+}
+
+function passkeyOperations({
+  passkeys,
+  publicOrigin,
+}: Pick<PeopleParts, 'passkeys' | 'publicOrigin'>) {
+  return {
+    listPasskeys: async ({ caller, query }) => ok(await passkeys.list(caller, query)),
+    startPasskey: async ({ caller, body, request }) => {
+      const site = passkeySiteOf(publicOrigin, request)
+      return ok(await passkeys.start(caller, body.current_password, site))
+    },
+    createPasskey: async (call) => {
+      const place = { site: passkeySiteOf(publicOrigin, call.request), actor: actorOf(call) }
+      return { status: 201, json: await passkeys.create(call.caller, call.body, place) }
+    },
+    deletePasskey: async (call) => {
+      await passkeys.remove(call.caller, call.path.id, actorOf(call))
+      return { status: 204 }
+    },
   } satisfies Partial<Operations>
 }
 

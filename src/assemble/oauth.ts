@@ -10,7 +10,6 @@ import { toolServerAddress } from '../settings/config.ts'
 import { Agent, fetch } from 'undici'
 import { GatewayError, StoreRefusal } from '../core/error.ts'
 import { createAddressCheck } from '../http/security.ts'
-import { createPublicOrigin } from '../http/public-origin.ts'
 import { groupsOf } from '../oauth/oidc-claims.ts'
 import type { OidcSignInOptions } from '../oauth/oidc-sign-in.ts'
 import { createOpenIdProvider } from '../oauth/openid-provider.ts'
@@ -58,7 +57,7 @@ export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promis
       registration: clientRegistration === 'open',
       documents: clientDocuments === 'open',
     },
-    publicOrigin: createPublicOrigin(config.baseUrl),
+    publicOrigin: people.publicOrigin,
     audience: toolServerAddress(config),
     store: createArtifactStore({ store, audit, announce, clock, limits }),
     readKeys: createOAuthKeys({ store, clock }),
@@ -96,7 +95,7 @@ const oidcConnectionsMax = 8
 
 /** Sign-in with OpenID Connect. The operator chose the provider, so its address may be private. */
 function oidcSignIn({ environment, people }: Parts) {
-  const { config, secrets, events, clock } = environment
+  const { config, secrets, clock } = environment
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcGroupClaim: groupClaim } = config
   const rules = { issuer: issuer ?? '', groupClaim, roles: config.oidcRoles }
   const dispatcher = new Agent({
@@ -126,7 +125,13 @@ function oidcSignIn({ environment, people }: Parts) {
       return people.cookie.set(session.token, session.ageSeconds)
     },
     countAttempt: (call) => people.attempts.begin(anonymousClientOf(call)),
-    onFailure: events.signInFailed,
+    onFailure: async ({ error, subject }, call) => {
+      // As with passwords, a sign-in that must wait is not counted, nor what fails at the provider.
+      const isRefused = error instanceof GatewayError && error.status < 429
+      if (!isRefused) return
+      const personId = subject && (await people.oidcSignIns.find(rules.issuer, subject))
+      await people.signInFailed({ personId, address: anonymousClientOf(call).address })
+    },
     clock,
   }
   return { options, close: () => dispatcher.close() }

@@ -6,10 +6,13 @@ import { createMembers } from '../accounts/members.ts'
 import { createSignUps } from '../accounts/sign-up.ts'
 import { createPasswordLinks } from '../accounts/password-links.ts'
 import { createPasswords } from '../accounts/password.ts'
+import { createPasskeyChallenges } from '../accounts/passkey-challenges.ts'
+import { createPasskeys } from '../accounts/passkeys.ts'
 import { createPeople } from '../accounts/people.ts'
 import { createSessionKeys } from '../accounts/session-keys.ts'
 import { createSessions } from '../accounts/sessions.ts'
 import { createSetUpLinks } from '../accounts/set-up-link.ts'
+import { createPublicOrigin } from '../http/public-origin.ts'
 import { siteAddress } from '../settings/config.ts'
 import { createSessionCookie } from '../http/session-cookie.ts'
 import { createClientAttempts, createSignInAttempts } from '../policy/attempts.ts'
@@ -21,7 +24,7 @@ export type People = ReturnType<typeof assemblePeople>
 
 export function assemblePeople(
   environment: Environment,
-  { store, audit, announce }: StoreParts,
+  { store, audit, announce, secret }: StoreParts,
   counts: Counts,
 ) {
   const { config, events, clock } = environment
@@ -45,7 +48,12 @@ export function assemblePeople(
       return audit.countFailedSignIn(failed)
     },
   }
+  const challenges = createPasskeyChallenges(secret.keyFor('passkeys', 32), clock)
   return {
+    passkeys: createPasskeys({ ...signInParts, challenges }),
+    publicOrigin: createPublicOrigin(config.baseUrl),
+    /** Counts a failed sign-in. */
+    signInFailed: signInParts.onFailure,
     signIns: createSignIns(signInParts),
     signUps: createSignUps({ ...signInParts, signUp }),
     oidcSignIns: createOidcSignIns({ ...stored, sessions, accountId: config.oidcAccount }),

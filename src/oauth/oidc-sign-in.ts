@@ -27,7 +27,8 @@ export type OidcSignInOptions = {
   enter: (person: Identity, call: Call) => Promise<string>
   /** Counts an attempt; call the returned function if it succeeds. Throws `rate_limit_exceeded`. */
   countAttempt: (call: Call) => Promise<() => void>
-  onFailure: () => void
+  /** Counts a failed sign-in; `subject` is whom the provider has named. */
+  onFailure: (failed: { error: unknown; subject: string | undefined }, call: Call) => Promise<void>
   clock: () => number
 }
 
@@ -44,15 +45,19 @@ export function oidcSignInOperations(options: OidcSignInOptions) {
     const text = 'OpenID Connect is not configured on this gateway. Sign in with a password.'
     throw new GatewayError('not_found', text)
   }
-  const complete = async (call: Call) => {
+  const complete = async (
+    call: Call,
+    provider: OpenIdProvider,
+    onNamed: (subject: string) => void,
+  ) => {
     const { request } = call
-    const provider = providerOf()
+    const succeeded = await options.countAttempt(call)
     // The redirect address of the first step, whatever host the request names.
     const answer = new URL(publicOrigin(request) + callbackPath)
     answer.search = queryOf(request).toString()
     const { returnTo, ...checks } = pending.find(request, answer.searchParams.get('state') ?? '')
-    const succeeded = await options.countAttempt(call)
     const claims = await provider.claims(answer, checks)
+    onNamed(claims.sub)
     const cookie = await options.enter(personOf(claims, rules), call)
     succeeded()
     return redirect(returnTo, cookie)
@@ -64,11 +69,16 @@ export function oidcSignInOperations(options: OidcSignInOptions) {
       const redirectUri = publicOrigin(request) + callbackPath
       return redirect(await provider.authorizationUrl(redirectUri, checks), cookie)
     },
-    completeOidcSignIn: (call) =>
-      complete(call).catch((error: unknown) => {
-        onFailure()
-        throw error
-      }),
+    completeOidcSignIn: async (call) => {
+      const provider = providerOf()
+      let subject: string | undefined
+      return complete(call, provider, (named) => (subject = named)).catch(
+        async (error: unknown) => {
+          await onFailure({ error, subject }, call)
+          throw error
+        },
+      )
+    },
   } satisfies Partial<Operations>
 }
 

@@ -1,6 +1,10 @@
+import { gatewayCommand } from '../core/words/remedies.ts'
 import { systemReason } from '../core/words/system-reason.ts'
 import { RedisRefusal } from '../peers/redis-trouble.ts'
 import { StoreError } from '../storage/store-error.ts'
+
+/** The text for a start with arguments, which are those of a command. */
+export const takesNoArguments = `This program is the server and takes no arguments. \`${gatewayCommand} --help\` lists the commands.\n`
 
 /** A start error that is printed without a stack trace. */
 export class StartError extends Error {

@@ -13,7 +13,7 @@ import { countingBudgets, countingPeople, takingBackAnew } from './migrations/bu
 import { callTables, tagsOfCall } from './migrations/call-tables.ts'
 import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
 import { columnSql, creating, type Table } from './migrations/columns.ts'
-import { identityTables } from './migrations/identity-tables.ts'
+import { identityTables, passkeyTables } from './migrations/identity-tables.ts'
 import { jobTables, ownersOfResponses } from './migrations/job-tables.ts'
 import { pictureTables } from './migrations/picture-files.ts'
 import { archiveTables } from './migrations/usage-archives.ts'
@@ -92,6 +92,7 @@ export const migrations: Record<string, Change> = {
     ]
     for (const statement of statements) await sql.raw(statement).execute(db)
   },
+  '0044_passkeys_from_0035': creatingAll(passkeyTables),
 }
 
 function addingTo(table: string, columns: Table['columns'], dialect: SqlDialect): string[] {

@@ -8,7 +8,7 @@ import {
 } from './migrations/account-tables.ts'
 import { callTables, tagsOfCall } from './migrations/call-tables.ts'
 import type { Column, Row, Table } from './migrations/columns.ts'
-import { identityTables } from './migrations/identity-tables.ts'
+import { identityTables, passkeyTables } from './migrations/identity-tables.ts'
 import { pictureTables } from './migrations/picture-files.ts'
 import { jobTables, responseOwner } from './migrations/job-tables.ts'
 import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
@@ -67,6 +67,7 @@ export const tables = {
   ...cassetteTables,
   ...archiveTables,
   ...identityTables,
+  ...passkeyTables,
 }
 
 /** The rows of all tables. */

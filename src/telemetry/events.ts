@@ -47,7 +47,7 @@ export function createEvents(log: Log, metrics: Metrics) {
     faulted(error: unknown): void {
       now().error({ cause: causeOf(error) }, 'error after the response')
     },
-    /** A sign-in had a wrong e-mail or password. */
+    /** A sign-in was refused. */
     signInFailed(): void {
       metrics.signInFailures.inc()
     },

@@ -83,10 +83,7 @@ export function createMetrics({ bufferedBytes, settle: settleLog }: Options) {
       'Client connections that the gateway refused or closed early, by reason.',
       'reason',
     ),
-    signInFailures: counter(
-      'gateway_sign_in_failures_total',
-      'Sign-ins with a wrong e-mail or password.',
-    ),
+    signInFailures: counter('gateway_sign_in_failures_total', 'Sign-ins that were refused.'),
     backgroundFailures: counter(
       'gateway_background_failures_total',
       'Failed background work, by kind; it is retried.',

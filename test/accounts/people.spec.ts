@@ -149,6 +149,7 @@ forEachStore('people', () => {
       object: 'entrance',
       sign_up: 'open',
       password_sign_in: 'open',
+      passkeys: false,
       oidc_label: null,
       is_set_up: false,
       is_signed_in: false,

@@ -127,7 +127,7 @@ forEachStore('the stored keys of providers', (kind) => {
     })
     const wrong = 'sk-proj-this-is-not-accepted'
     const message401 =
-      'OpenAI rejects the key (HTTP 401): Incorrect API key provided: [removed] See https://platform.openai.com.'
+      'OpenAI rejects the key (HTTP 401): Incorrect API key provided: [removed]. See https://platform.openai.com.'
     const rejected = { accepted: false, rejected: true, status: 401, message: message401 }
     expect(await test({ key: wrong })).to.include(rejected)
     const { id } = await added(wrong)

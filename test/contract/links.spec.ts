@@ -47,6 +47,7 @@ const before: Readonly<Record<string, string>> = {
 const personOf: Readonly<Record<string, string>> = {
   listConnections: 'endConnection',
   listSessions: 'deleteSession',
+  listPasskeys: 'deletePasskey',
 }
 
 const links: Followed[] = operations.flatMap((from) =>

@@ -5,6 +5,7 @@ import { cassetteRequests } from '../support/cassettes.ts'
 import { storeConnection } from '../support/connections.ts'
 import type { OperationRow } from '../support/contract.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { passkeyRequests, withPassword } from '../support/passkey-requests.ts'
 import { pixel } from '../support/pixel.ts'
 import { pictureLink } from './picture-link.ts'
 
@@ -136,11 +137,9 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
       return { path: { id, delivery_id: eventOf(id) } }
     },
     updateMe: async () => ({ body: { name: 'Ada King' } }),
-    changePassword: async ({ people, setUp }) => {
-      const token = await people.setUpLink()
-      const letIn = await setUp({ ...person, email: newEmail(), token })
-      const cookie = `gateway_session=${letIn.token}`
-      const headers = { cookie, 'x-csrf-token': letIn.signedIn.csrf_token }
+    ...passkeyRequests,
+    changePassword: async (gateway) => {
+      const headers = await withPassword(gateway, person.password)
       const body = { current_password: person.password, new_password: 'staples of the battery' }
       return { body, headers }
     },

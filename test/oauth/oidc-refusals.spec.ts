@@ -29,6 +29,14 @@ forEachStore('a refused sign-in with OpenID Connect', () => {
     }
     expect(await people()).to.deep.equal([])
     expect(await metric(oidc.gateway, 'gateway_sign_in_failures_total')).to.equal(6)
+    const refusals = await oidc.gateway.db
+      .selectFrom('audit_events')
+      .select(['target', 'after'])
+      .where('action', '=', 'session.refuse')
+      .execute()
+    expect(refusals).to.have.length(1)
+    expect(refusals[0]!.target).to.equal('unknown')
+    expect(JSON.parse(refusals[0]!.after!)).to.include({ times: 6 })
   })
 
   it('refuses an answer with another issuer, nonce, audience, time or signature', async () => {

@@ -102,6 +102,16 @@ describe('a failed start', () => {
     expect(stderr).to.not.match(/^\s+at /m)
   })
 
+  it('names the command line, when it gets arguments', async () => {
+    const { code, stdout, stderr } = await runProgram('src/main.ts', ['--help'], {
+      folder: folder.path,
+    })
+    expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' })
+    expect(stderr).to.match(
+      /^This program is the server .*gateway -- --help` lists the commands\.\n$/,
+    )
+  })
+
   it('reports a port in use in one line', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')

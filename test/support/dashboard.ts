@@ -110,6 +110,8 @@ async function setUp(gateway: TestGateway) {
 type Watched = { troubles: string[]; otherOrigins: readonly string[] }
 
 function watch(page: Page, url: string, { troubles, otherOrigins }: Watched): void {
+  const isKnown = (address: string) =>
+    [url, ...otherOrigins].some((one) => address.startsWith(`${one}/`))
   page.on('pageerror', (error) => troubles.push(`thrown: ${error.message}`))
   page.on('dialog', (dialog) => {
     troubles.push(`dialog: ${dialog.message()}`)
@@ -121,12 +123,11 @@ function watch(page: Page, url: string, { troubles, otherOrigins }: Watched): vo
     const isAnswer =
       /^Failed to load resource: (the server responded|net::ERR_CONNECTION_REFUSED)/.test(
         message.text(),
-      ) && message.location().url.startsWith(`${url}/`)
+      ) && isKnown(message.location().url)
     if (!isAnswer) troubles.push(`${message.type()}: ${message.text()}`)
   })
   page.on('request', (request) => {
-    const isKnown = [url, ...otherOrigins].some((one) => request.url().startsWith(`${one}/`))
-    if (!/^(data|blob):/.test(request.url()) && !isKnown) {
+    if (!/^(data|blob):/.test(request.url()) && !isKnown(request.url())) {
       troubles.push(`elsewhere: ${request.url()}`)
     }
   })

@@ -29,6 +29,10 @@ export const patterns: Record<string, { passes: string[]; stops: string[] }> = {
     passes: ['203.0.113.7', '10.0.0.0/8', ' 2001:DB8::/32 '],
     stops: ['', '*', 'example.com', '10.0.0.0/', '10.0.0.0-10.0.0.9'],
   },
+  '^[A-Za-z0-9_-]+$': {
+    passes: ['9vWnQ0Xk2Jq1mZ4t7sB8cA', 'AA', 'a-b_1'],
+    stops: ['', 'AA==', 'a+b', 'a/b', 'two words', 'é'],
+  },
   '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$': {
     passes: ['a', 'checkout-1.2_b', 'a'.repeat(64)],
     stops: ['', '.a', 'two words', 'é', 'a'.repeat(65)],

@@ -2,7 +2,9 @@ import { bodyOf, POST } from '../data/api.ts'
 import { textsOf } from '../data/form.ts'
 import { useAct } from '../data/load.ts'
 import { enter, forget, signedIn } from '../data/session.ts'
-import { SingleSignOn, useEntrance } from './single-sign-on.tsx'
+import { useEntrance } from '../data/entrance.ts'
+import { PasskeyButton } from './passkey-button.tsx'
+import { SingleSignOn } from './single-sign-on.tsx'
 import { Dialog } from '../elements/dialog.tsx'
 import { Failure } from '../elements/failure.tsx'
 import { Form } from '../elements/form.tsx'
@@ -34,6 +36,7 @@ export function SignInAgain() {
           </button>
         </p>
       </Form>
+      <PasskeyButton areUsed={data?.passkeys} />
     </Dialog>
   )
 }

@@ -1,10 +1,3 @@
-import { bodyOf, GET } from '../data/api.ts'
-import { useLoad } from '../data/load.ts'
-
-/** How people can enter the dashboard. */
-export const useEntrance = () =>
-  useLoad('entrance', (signal) => bodyOf(GET('/api/entrance', { signal })))
-
 type Props = {
   label: string | null | undefined
   /** The page that opens after the sign-in; the current one by default. */

@@ -8,11 +8,12 @@ const isPrivate = new RegExp(`^(?:${addressNumber}|${privateName})$`, 'i')
 
 type Replacement = readonly [RegExp, string | ((found: string) => string)]
 
+// None ends with a full stop, which belongs to the sentence.
 const secrets: readonly Replacement[] = [
-  [/\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, '[removed]'],
-  [/\b(?:api[_ -]?key|secret|password)["']?\s*[:=]\s*["']?[^\s"',;]{6,}/gi, '[removed]'],
-  [/\b(?:sk|pk|rk|gsk|csk|xai|hf|r8|tgp|fw|nvapi|pplx)[-_][\w*.-]{8,}/g, '[removed]'],
-  [/\bAIza[\w-]{20,}|\beyJ[\w-]{10,500}\.[\w.-]+/g, '[removed]'],
+  [/\b(?:Bearer|Basic)\s+[\w.~+/=-]{7,}[\w~+/=-]/gi, '[removed]'],
+  [/\b(?:api[_ -]?key|secret|password)["']?\s*[:=]\s*["']?[^\s"',;]{5,}[^\s"',;.]/gi, '[removed]'],
+  [/\b(?:sk|pk|rk|gsk|csk|xai|hf|r8|tgp|fw|nvapi|pplx)[-_][\w*.-]{7,}[\w*-]/g, '[removed]'],
+  [/\bAIza[\w-]{20,}|\beyJ[\w-]{10,500}\.[\w.-]*[\w-]/g, '[removed]'],
   [/\b(?:org|proj|acct)[-_](?=[\w-]{0,60}\d)[\w-]{8,}/g, '[removed]'],
 ]
 const webAddress = /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>`]+/gi

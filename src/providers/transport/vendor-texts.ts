@@ -157,7 +157,10 @@ function redactionOf(keys: readonly string[]): KeyRedaction {
   )
   const looks = quickLook(unique)
   const unmask = (found: string, head: string, tail: string) =>
-    unique.some((key) => isMasked(key, edge(head), edge(tail))) ? removed : found
+    unique.some((key) => isMasked(key, edge(head), edge(tail)))
+      ? // A full stop after the end of a key belongs to the sentence.
+        `${removed}${/[^.]\.$/.test(tail) ? '.' : ''}`
+      : found
   const remove = (text: string) => {
     const clean = text.replace(plain, removed).replace(encoded, removed)
     return escapes.test(clean) ? clean.replace(escaped, removed) : clean

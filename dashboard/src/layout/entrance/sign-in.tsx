@@ -3,7 +3,9 @@ import { addressOf } from '../../data/place.ts'
 import { enter } from '../../data/session.ts'
 import { Snippet } from '../../elements/copy.tsx'
 import { PasswordField } from '../../elements/password.tsx'
-import { SingleSignOn, useEntrance } from '../single-sign-on.tsx'
+import { useEntrance } from '../../data/entrance.ts'
+import { PasskeyButton } from '../passkey-button.tsx'
+import { SingleSignOn } from '../single-sign-on.tsx'
 import { Door, DoorForm } from './frame.tsx'
 import { EmailField } from '../../elements/person-fields.tsx'
 
@@ -34,6 +36,7 @@ export function SignIn() {
           )}
         </DoorForm>
       )}
+      <PasskeyButton areUsed={data?.passkeys} />
       {hasPasswords && data !== undefined && <ForOthers entrance={data} />}
     </Door>
   )

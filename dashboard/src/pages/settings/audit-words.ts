@@ -27,6 +27,8 @@ export const actionTexts: Record<AuditEvent['action'], string> = {
   'session.delete': 'ended a session',
   'person.sign_up': 'signed up as',
   'person.link_identity': 'signed in with OpenID Connect for the first time as',
+  'person.add_passkey': 'added a passkey for',
+  'person.remove_passkey': 'removed a passkey of',
   'member.create': 'added the member',
   'member.update': 'changed the role of',
   'member.delete': 'removed the member',

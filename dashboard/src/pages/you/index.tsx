@@ -8,10 +8,11 @@ import { Form } from '../../elements/form.tsx'
 import { PersonNameField } from '../../elements/person-fields.tsx'
 import { Said, useSaid } from '../../elements/said.tsx'
 import { Memberships } from './memberships.tsx'
+import { Passkeys } from './passkeys.tsx'
 import { Password } from './password.tsx'
 import { Sessions } from './sessions.tsx'
 
-/** Page of the signed-in person: name, password, sessions and accounts. */
+/** Page of the signed-in person: name, password, passkeys, sessions and accounts. */
 export function Page() {
   return (
     <>
@@ -20,6 +21,7 @@ export function Page() {
       </div>
       <Name />
       <Password />
+      <Passkeys />
       <Sessions />
       <Memberships />
     </>

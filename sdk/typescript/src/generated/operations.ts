@@ -34,6 +34,10 @@ import type {
   CreateMessageResponses,
   CreateModerationData,
   CreateModerationResponses,
+  CreatePasskeyData,
+  CreatePasskeyResponses,
+  CreatePasskeySessionData,
+  CreatePasskeySessionResponses,
   CreatePasswordLinkData,
   CreatePasswordLinkResponses,
   CreateProviderKeyData,
@@ -54,6 +58,8 @@ import type {
   DeleteImageJobResponses,
   DeleteOtherSessionsData,
   DeleteOtherSessionsResponses,
+  DeletePasskeyData,
+  DeletePasskeyResponses,
   DeleteProviderKeyData,
   DeleteProviderKeyResponses,
   DeleteResponseData,
@@ -105,6 +111,8 @@ import type {
   ListMembersResponses,
   ListModelsData,
   ListModelsResponses,
+  ListPasskeysData,
+  ListPasskeysResponses,
   ListProvidersData,
   ListProvidersResponses,
   ListRefusalsData,
@@ -183,6 +191,10 @@ import type {
   SetUpResponses,
   SignUpData,
   SignUpResponses,
+  StartPasskeyData,
+  StartPasskeyResponses,
+  StartPasskeySessionData,
+  StartPasskeySessionResponses,
   StreamImageJobData,
   TestProviderKeyData,
   TestProviderKeyResponses,
@@ -659,6 +671,23 @@ export const listSessions: Operation<ListSessionsData, ListSessionsResponses> = 
 export const deleteOtherSessions: Operation<DeleteOtherSessionsData, DeleteOtherSessionsResponses> = operation('DELETE', '/api/sessions', false)
 
 /**
+ * Start a sign-in with a passkey
+ *
+ * Returns the options of the browser's `navigator.credentials.get()`, with a challenge for one
+ * sign-in within five minutes. Passkeys work only at the gateway's public address (`base_url`),
+ * with https or at localhost, and while passwords are open.
+ */
+export const startPasskeySession: Operation<StartPasskeySessionData, StartPasskeySessionResponses> = operation('POST', '/api/sessions/passkey/options', false)
+
+/**
+ * Sign in with a passkey
+ *
+ * The body is what `toJSON()` of the browser's credential returns. As `POST /api/sessions`, the
+ * response sets a session cookie.
+ */
+export const createPasskeySession: Operation<CreatePasskeySessionData, CreatePasskeySessionResponses> = operation('POST', '/api/sessions/passkey', false)
+
+/**
  * Retrieve the current session
  *
  * Also returns the `csrf_token`, for a page that was reloaded.
@@ -712,6 +741,38 @@ export const updateMe: Operation<UpdateMeData, UpdateMeResponses> = operation('P
  * Ends the other sessions of the person.
  */
 export const changePassword: Operation<ChangePasswordData, ChangePasswordResponses> = operation('PUT', '/api/me/password', false)
+
+/**
+ * List the person's passkeys
+ *
+ * The passkeys with which the person signs in, at most ten.
+ */
+export const listPasskeys: Operation<ListPasskeysData, ListPasskeysResponses> = operation('GET', '/api/me/passkeys', false)
+
+/**
+ * Add a passkey
+ *
+ * Stores the public key of the credential that the browser made with the options of `POST
+ * /api/me/passkeys/options`, in the same session and within five minutes.
+ */
+export const createPasskey: Operation<CreatePasskeyData, CreatePasskeyResponses> = operation('POST', '/api/me/passkeys', false)
+
+/**
+ * Start adding a passkey
+ *
+ * Checks the password of the person. Returns the options of the browser's
+ * `navigator.credentials.create()`, with a challenge for one passkey within five minutes.
+ * Passkeys work only at the gateway's public address (`base_url`), with https or at localhost,
+ * and while passwords are open.
+ */
+export const startPasskey: Operation<StartPasskeyData, StartPasskeyResponses> = operation('POST', '/api/me/passkeys/options', false)
+
+/**
+ * Remove one of the person's passkeys
+ *
+ * The passkey signs nobody in any more. Open sessions stay.
+ */
+export const deletePasskey: Operation<DeletePasskeyData, DeletePasskeyResponses> = operation('DELETE', '/api/me/passkeys/{id}', false)
 
 /**
  * List the person's connections
@@ -789,8 +850,8 @@ export const createPasswordLink: Operation<CreatePasswordLinkData, CreatePasswor
 /**
  * Reset a password
  *
- * Sets a new password with the one-time token of a password link, ends all sessions of the
- * person and signs them in.
+ * Sets a new password with the one-time token of a password link, ends all sessions and removes
+ * all passkeys of the person, and signs them in.
  */
 export const resetPassword: Operation<ResetPasswordData, ResetPasswordResponses> = operation('POST', '/api/password-links/use', false)
 

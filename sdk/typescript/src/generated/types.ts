@@ -947,7 +947,7 @@ export type AccountChange = {
  * are `times` and `last_at` in `after`.
  *
  */
-export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'settings.update' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.refuse' | 'session.delete' | 'person.sign_up' | 'person.link_identity' | 'member.create' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.rotate' | 'cassette.import' | 'cassette.delete';
+export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'settings.update' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.refuse' | 'session.delete' | 'person.sign_up' | 'person.link_identity' | 'person.add_passkey' | 'person.remove_passkey' | 'member.create' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.rotate' | 'cassette.import' | 'cassette.delete';
 
 /**
  * The values that the action changed, without secrets; null if it changed none.
@@ -2400,6 +2400,150 @@ export type ChangePasswordRequest = {
     new_password: NewPassword;
 };
 
+/**
+ * The id of a passkey, such as `psk_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f`.
+ */
+export type PasskeyId = string;
+
+export type PasskeyObject = 'passkey';
+
+/**
+ * A passkey with which the person signs in. The gateway has only its public key.
+ */
+export type Passkey = {
+    id: PasskeyId;
+    object: PasskeyObject;
+    /**
+     * The name of the passkey, for its person.
+     */
+    name: string;
+    /**
+     * When it was added.
+     */
+    created_at: Time;
+    /**
+     * When the person last signed in with it; null if they have not.
+     */
+    last_used_at: string | null;
+};
+
+/**
+ * A page of the passkeys of the person.
+ */
+export type PasskeyList = {
+    object: ListObject;
+    /**
+     * The passkeys of the page, newest first unless `order` is `asc`.
+     */
+    data: Array<Passkey>;
+    /**
+     * Whether more items follow those of `data`.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type PasskeyOptionsObject = 'passkey_options';
+
+/**
+ * Options for the browser, to make or to use a passkey.
+ */
+export type PasskeyOptions = {
+    object: PasskeyOptionsObject;
+    /**
+     * When the challenge expires.
+     */
+    expires_at: Time;
+    /**
+     * `PublicKeyCredentialCreationOptionsJSON` or `PublicKeyCredentialRequestOptionsJSON` of Web
+     * Authentication Level 3, for `PublicKeyCredential.parseCreationOptionsFromJSON()` or
+     * `parseRequestOptionsFromJSON()`.
+     *
+     */
+    public_key: {
+        [key: string]: unknown;
+    };
+};
+
+/**
+ * Bytes as base64url without padding.
+ */
+export type PasskeyBytes = string;
+
+/**
+ * The id of the credential, as base64url.
+ */
+export type PasskeyCredentialId = string;
+
+export type PasskeyCredentialType = 'public-key';
+
+/**
+ * The current password of the person who is signed in.
+ */
+export type StartPasskeyRequest = {
+    current_password: Password;
+};
+
+/**
+ * A name, and the new credential.
+ */
+export type CreatePasskeyRequest = {
+    name: DisplayName;
+    credential: PasskeyAttestation;
+};
+
+/**
+ * What `toJSON()` of a new credential returns: `RegistrationResponseJSON` of Web Authentication
+ * Level 3. Members that are not listed here are ignored.
+ *
+ */
+export type PasskeyAttestation = {
+    id: PasskeyCredentialId;
+    rawId: PasskeyCredentialId;
+    type: PasskeyCredentialType;
+    /**
+     * What the authenticator answered.
+     */
+    response: {
+        clientDataJSON: PasskeyBytes;
+        attestationObject: PasskeyBytes;
+        /**
+         * How the browser reaches the authenticator.
+         */
+        transports?: Array<string>;
+        [key: string]: unknown;
+    };
+    [key: string]: unknown;
+};
+
+/**
+ * What `toJSON()` of a credential returns: `AuthenticationResponseJSON` of Web Authentication
+ * Level 3. Members that are not listed here are ignored.
+ *
+ */
+export type PasskeyAssertion = {
+    id: PasskeyCredentialId;
+    rawId: PasskeyCredentialId;
+    type: PasskeyCredentialType;
+    /**
+     * What the authenticator answered.
+     */
+    response: {
+        clientDataJSON: PasskeyBytes;
+        authenticatorData: PasskeyBytes;
+        signature: PasskeyBytes;
+        /**
+         * The id of the person as the authenticator has stored it.
+         */
+        userHandle?: string | null;
+        [key: string]: unknown;
+    };
+    [key: string]: unknown;
+};
+
 export type SessionObject = 'session';
 
 /**
@@ -2546,6 +2690,11 @@ export type Entrance = {
      * `open`: people may sign in with passwords. `closed`: only with OpenID Connect.
      */
     password_sign_in: PasswordSignInState | UnlistedValue;
+    /**
+     * Whether people sign in with passkeys: someone has one, and passwords are open.
+     *
+     */
+    passkeys: boolean;
     /**
      * The label of the link to `GET /oauth/sign-in`; null if OpenID Connect is not configured.
      *
@@ -10769,6 +10918,11 @@ export type AccountPath = AccountId;
 export type KeyPath = ApiKeyId;
 
 /**
+ * The id of the passkey.
+ */
+export type PasskeyPath = PasskeyId;
+
+/**
  * The id of the provider, such as `openai`.
  */
 export type ProviderPath = ProviderId;
@@ -12630,6 +12784,38 @@ export type CreateSessionResponses = {
 
 export type CreateSessionResponse = CreateSessionResponses[keyof CreateSessionResponses];
 
+export type StartPasskeySessionData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/sessions/passkey/options';
+};
+
+export type StartPasskeySessionResponses = {
+    /**
+     * The options.
+     */
+    200: PasskeyOptions;
+};
+
+export type StartPasskeySessionResponse = StartPasskeySessionResponses[keyof StartPasskeySessionResponses];
+
+export type CreatePasskeySessionData = {
+    body: PasskeyAssertion;
+    path?: never;
+    query?: never;
+    url: '/api/sessions/passkey';
+};
+
+export type CreatePasskeySessionResponses = {
+    /**
+     * The person, signed in.
+     */
+    201: SignedIn;
+};
+
+export type CreatePasskeySessionResponse = CreatePasskeySessionResponses[keyof CreatePasskeySessionResponses];
+
 export type DeleteCurrentSessionData = {
     body?: never;
     headers?: {
@@ -12793,6 +12979,112 @@ export type ChangePasswordResponses = {
 };
 
 export type ChangePasswordResponse = ChangePasswordResponses[keyof ChangePasswordResponses];
+
+export type ListPasskeysData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Maximum number of items to return.
+         */
+        limit?: number;
+        /**
+         * The `next_cursor` of the previous page. Send the same filters as for that page.
+         */
+        cursor?: string;
+        /**
+         * `desc` returns the newest first.
+         */
+        order?: 'asc' | 'desc';
+    };
+    url: '/api/me/passkeys';
+};
+
+export type ListPasskeysResponses = {
+    /**
+     * A page of passkeys.
+     */
+    200: PasskeyList;
+};
+
+export type ListPasskeysResponse = ListPasskeysResponses[keyof ListPasskeysResponses];
+
+export type CreatePasskeyData = {
+    body: CreatePasskeyRequest;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/me/passkeys';
+};
+
+export type CreatePasskeyResponses = {
+    /**
+     * The passkey.
+     */
+    201: Passkey;
+};
+
+export type CreatePasskeyResponse = CreatePasskeyResponses[keyof CreatePasskeyResponses];
+
+export type StartPasskeyData = {
+    body: StartPasskeyRequest;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/me/passkeys/options';
+};
+
+export type StartPasskeyResponses = {
+    /**
+     * The options.
+     */
+    200: PasskeyOptions;
+};
+
+export type StartPasskeyResponse = StartPasskeyResponses[keyof StartPasskeyResponses];
+
+export type DeletePasskeyData = {
+    body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
+    path: {
+        /**
+         * The id of the passkey.
+         */
+        id: PasskeyId;
+    };
+    query?: never;
+    url: '/api/me/passkeys/{id}';
+};
+
+export type DeletePasskeyResponses = {
+    /**
+     * The passkey is removed.
+     */
+    204: void;
+};
+
+export type DeletePasskeyResponse = DeletePasskeyResponses[keyof DeletePasskeyResponses];
 
 export type ListConnectionsData = {
     body?: never;

@@ -1,0 +1,22 @@
+import { enterWithPasskey, offersPasskeys } from '../data/passkey.ts'
+import { useAct } from '../data/load.ts'
+import { Failure } from '../elements/failure.tsx'
+
+/** The button that signs in with a passkey; nothing where nobody has one, or the browser has none. */
+export function PasskeyButton({ areUsed }: { areUsed: boolean | undefined }) {
+  const entering = useAct(enterWithPasskey)
+  if (areUsed !== true || !offersPasskeys) return null
+  return (
+    <div class="passkey">
+      <Failure error={entering.error} />
+      <button
+        type="button"
+        class="plain"
+        disabled={entering.isBusy}
+        onClick={() => void entering.run()}
+      >
+        Sign in with a passkey
+      </button>
+    </div>
+  )
+}
