@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { expectCount, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { expectCount, expectGoodLooks, expectText, useDashboard } from '../support/dashboard.ts'
 
 describe('the page of the signed-in person', () => {
   const dashboard = useDashboard()
@@ -72,6 +72,29 @@ describe('the page of the signed-in person', () => {
     }
     const { headers } = person
     expect((await gateway.fetch('/api/me', { key: null, headers })).status).to.equal(200)
+  })
+
+  it('cuts nothing on a telephone, and has rows of two or three lines', async () => {
+    const { gateway } = dashboard
+    const person = await gateway.people.signIn()
+    await gateway.people.signInAgain(person)
+    const page = await dashboard.open('/you', { as: person, width: 390 })
+    for (const width of [390, 320, 280]) {
+      await page.setViewportSize({ width, height: 800 })
+      for (const name of ['Sessions', 'Accounts']) {
+        const table = page.getByRole('region', { name })
+        const row = table.locator('tbody tr').first()
+        await row.waitFor()
+        const cut = await table.evaluate((box) => box.scrollWidth - box.clientWidth)
+        expect(cut, `${name} at ${width}`).to.equal(0)
+        const [first, act] = await Promise.all(
+          [row.locator('.first'), row.locator('.act')].map((cell) => cell.boundingBox()),
+        )
+        expect(act!.x).to.be.greaterThan(first!.x)
+        expect((await row.boundingBox())!.height).to.be.lessThan(130)
+      }
+      await expectText(page.getByRole('region', { name: 'Accounts' }), /Joined/)
+    }
   })
 
   it('leaves an account, and refuses when the person is its last owner', async () => {

@@ -16,19 +16,23 @@ export function Memberships() {
     <section class="card">
       <h2>Your accounts</h2>
       <Said said={said} />
-      <Table label="Accounts" columns={['Account', 'Role', 'Your budget', 'Joined', acts]}>
+      <Table
+        label="Accounts"
+        class="stacked"
+        columns={['Account', 'Role', 'Your budget', 'Joined', acts]}
+      >
         {memberships.map((one) => (
           <tr key={one.account_id}>
-            <td>{one.account_name}</td>
+            <td class="first">{one.account_name}</td>
             <td>{one.role}</td>
-            <td>
+            <td class={one.budget === null && !one.sandbox_only ? 'minor' : 'across'}>
               {one.sandbox_only && <span class="state">sandbox only</span>}{' '}
               {one.budget === null ? '–' : <Gauge budget={one.budget} />}
             </td>
-            <td>
+            <td class="at-end" data-head="Joined">
               <Time at={one.joined_at} />
             </td>
-            <td class="act">
+            <td class="act beside">
               <Leave membership={one} isLast={memberships.length === 1} onDone={say} />
             </td>
           </tr>

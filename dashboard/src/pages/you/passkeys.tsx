@@ -49,17 +49,17 @@ export function Passkeys() {
       <WhenLoaded loaded={passkeys}>
         {(all) =>
           all.length > 0 && (
-            <Table label="Passkeys" columns={['Name', 'Added', 'Last used', acts]}>
+            <Table label="Passkeys" class="stacked" columns={['Name', 'Added', 'Last used', acts]}>
               {all.map((passkey) => (
                 <tr key={passkey.id}>
-                  <td>{passkey.name}</td>
-                  <td>
+                  <td class="first">{passkey.name}</td>
+                  <td data-head="Added">
                     <Time at={passkey.created_at} />
                   </td>
-                  <td>
-                    {passkey.last_used_at === null ? 'never' : <Time at={passkey.last_used_at} />}
+                  <td class="at-end" data-head="Last used">
+                    <Time at={passkey.last_used_at} />
                   </td>
-                  <td class="act">
+                  <td class="act beside">
                     <Remove passkey={passkey} onDone={changed} />
                   </td>
                 </tr>

@@ -30,7 +30,11 @@ export function Sessions() {
       <Said said={said} />
       <WhenLoaded loaded={sessions}>
         {(all) => (
-          <Table label="Sessions" columns={['Device', 'Address', 'Last used', 'Since', acts]}>
+          <Table
+            label="Sessions"
+            class="stacked"
+            columns={['Device', 'Address', 'Last used', 'Since', acts]}
+          >
             {all.map((session) => (
               <Row key={session.id} session={session} onEnded={ended} />
             ))}
@@ -66,15 +70,17 @@ type RowProps = { session: Session; onEnded: (said: string) => void }
 function Row({ session, onEnded }: RowProps) {
   return (
     <tr>
-      <td title={session.user_agent ?? undefined}>{deviceOf(session.user_agent)}</td>
-      <td>{session.address ?? 'unknown'}</td>
-      <td>
+      <td class="first" title={session.user_agent ?? undefined}>
+        {deviceOf(session.user_agent)}
+      </td>
+      <td class="across">{session.address ?? 'unknown'}</td>
+      <td data-head="Last used">
         <Time at={session.last_used_at} />
       </td>
-      <td>
+      <td class="at-end" data-head="Since">
         <Time at={session.created_at} />
       </td>
-      <td class="act">
+      <td class="act beside">
         {session.current ? (
           <span class="state good">this one</span>
         ) : (
