@@ -100,7 +100,7 @@ describe('the playground', () => {
     await spoken.getByText('tokens in').waitFor()
     await column(page, 'Answer 1 of gemini-3-pro-image').getByRole('img').waitFor()
     expect(await page.locator('b').count()).to.equal(0)
-    await page.getByText(html).first().waitFor()
+    await page.getByRole('article').getByText(html).first().waitFor()
     await say(page, 'Message', 'sandbox:slow-stream=1000')
     await page.getByRole('button', { name: 'Remove gemini-3-pro-image' }).click()
     await Promise.all([

@@ -130,9 +130,17 @@ export function setPerson(person: SignedIn['person']): void {
 /** Session storage key of the jobs, with their prompts, that the playground has started in this tab. */
 export const playgroundJobs = 'gateway_playground_jobs'
 
+/**
+ * Name of the database with the history of the playground, and local storage key of the id of the person who
+ * has switched it on.
+ */
+export const playgroundHistory = 'gateway_playground_history'
+
 /** Clears the session and shows the sign-in page. */
 export function forget(): void {
   sessionStorage.removeItem(playgroundJobs)
+  localStorage.removeItem(playgroundHistory)
+  indexedDB.deleteDatabase(playgroundHistory)
   setCsrfToken(undefined)
   isOver.value = false
   signedIn.value = null

@@ -4,8 +4,15 @@ import { Icon } from './icon.tsx'
 const shownMs = 2000
 const outcomeTexts = { copied: 'Copied', failed: 'Select and copy it' } as const
 
+type CopyProps = {
+  text: string
+  what: string
+  /** Whether the button shows `what`, which is otherwise for screen readers. */
+  isNamed?: boolean
+}
+
 /** Copies a text to the clipboard, and shows whether that succeeded. */
-export function CopyButton({ text, what }: { text: string; what: string }) {
+export function CopyButton({ text, what, isNamed = false }: CopyProps) {
   const [outcome, setOutcome] = useState<'copied' | 'failed'>()
   useEffect(() => {
     if (outcome === undefined) return undefined
@@ -26,7 +33,10 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
       onClick={() => void copy()}
     >
       <Icon name={outcome === 'copied' ? 'check' : 'copy'} />
-      <span aria-live="polite">{said}</span>
+      <span aria-live="polite">
+        {said}
+        {isNamed && ` ${what}`}
+      </span>
     </button>
   )
 }

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 
 export type Option = {
@@ -8,6 +9,10 @@ export type Option = {
   words?: string | undefined
   /** Title of the group in which the option is listed; options of a group follow each other. */
   group?: string
+  /** A picture in front of the text. */
+  mark?: ComponentChildren
+  /** A second line. */
+  detail?: string
 }
 
 type Props<One extends Option> = {
@@ -77,8 +82,9 @@ export function SearchList<One extends Option>(props: Props<One>) {
 }
 
 /** Whether the option has all words of the text. */
-export function matches({ id, text, hint = '', words = '', group = '' }: Option, asked: string) {
-  const names = `${id} ${text} ${hint} ${words} ${group}`.toLowerCase()
+export function matches(option: Option, asked: string) {
+  const { id, text, hint = '', words = '', group = '', detail = '' } = option
+  const names = `${id} ${text} ${hint} ${words} ${group} ${detail}`.toLowerCase()
   return asked
     .toLowerCase()
     .split(/\s+/)
@@ -130,7 +136,11 @@ function Found<One extends Option>({ id, label, shown, active, onPick }: FoundPr
         onPointerDown={(event) => event.preventDefault()}
         onClick={() => onPick(option)}
       >
-        <span>{option.text}</span>
+        {option.mark}
+        <span>
+          {option.text}
+          {option.detail !== undefined && <span class="detail">{option.detail}</span>}
+        </span>
         {option.hint !== undefined && <span class="quiet">{option.hint}</span>}
       </div>
     )

@@ -1,9 +1,10 @@
 import { CallModalityValues } from '../../../../generated/client-values.ts'
+import { abilityName } from '../../data/model-facts.ts'
 import { place, setQuery } from '../../data/place.ts'
 import { Field } from '../../elements/field.tsx'
 import { ChoiceFilter, ClearFilters } from '../../elements/filters.tsx'
 import { Form } from '../../elements/form.tsx'
-import { abilitiesOf, abilityName, comparedPrice, type Entry } from './entries.ts'
+import { abilitiesOf, comparedPrice, type Entry } from './entries.ts'
 
 const states = ['ready', 'deprecated', 'ended', 'all'] as const
 const stateNames: Record<(typeof states)[number], string> = {

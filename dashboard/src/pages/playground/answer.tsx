@@ -1,3 +1,4 @@
+import { CopyButton } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import type { Answer as AnswerState } from './chat-stream.ts'
 import { Receipt, secondsText, useElapsedMs } from './columns.tsx'
@@ -31,6 +32,7 @@ export function Answer({ answer, count }: { answer: AnswerState; count: number }
         <>
           {finish === 'length' && <p class="quiet">The answer ended at its token limit.</p>}
           <Receipt {...answer} more={tokens && `${tokens.input} tokens in, ${tokens.output} out`} />
+          {text !== '' && <CopyButton text={text} what="answer" isNamed />}
         </>
       )}
     </section>

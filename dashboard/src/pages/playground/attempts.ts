@@ -5,12 +5,15 @@ import { cancelJob } from '../../data/image-jobs.ts'
 import { toRefusal } from '../../data/load.ts'
 import { accountQuery, playgroundJobs } from '../../data/session.ts'
 import { blobOf, keep, type MadePicture } from './gallery-store.ts'
-import type { Request } from './image-request.ts'
-import { makePictures, watchUntilEnd, type Answer, type Watch } from './making.ts'
+import { record, type Entry } from './history-store.ts'
+import type { Choice, Request } from './image-request.ts'
+import { makePictures, watchUntilEnd, type Preview, type Receipt, type Watch } from './making.ts'
 
 type Started = {
   model: string
   prompt: string
+  /** The form, for the history. */
+  choice: Choice
   mode: Mode
   idempotencyKey: string
   startedAtMs: number
@@ -23,25 +26,25 @@ type Started = {
 /** A call to one image model, and its state; `gone` is a job that was deleted before the page was loaded again. */
 export type Attempt = Started &
   (
-    | { state: 'running'; cancel: () => void; previews: readonly string[] }
+    | { state: 'running'; cancel: () => void; previews: readonly (Preview | undefined)[] }
     | { state: 'cancelled' | 'gone' }
     | { state: 'failed'; error: Refusal }
     | { state: 'made'; made: Made }
   )
 
-export type Made = Omit<Answer, 'pictures' | 'jobMs'> & {
-  durationMs: number
-  pictures: readonly MadePicture[]
-}
+export type Made = Receipt & { pictures: readonly MadePicture[] }
 
-export type Wanted = Pick<Attempt, 'model' | 'prompt' | 'mode'> & { request: Request }
+export type Wanted = Pick<Attempt, 'model' | 'prompt' | 'choice' | 'mode'> & { request: Request }
 
 /** Duration of each model's last call in this visit, in milliseconds. */
 const durations = new Map<string, number>()
 export const usualMsOf = (model: string): number | undefined => durations.get(model)
 
-/** Calls to the chosen models, shown side by side. Jobs are shown again after the page was loaded again. */
-export function useAttempts(mode: Mode) {
+/**
+ * Calls to the chosen models, shown side by side: at first the call of the history that was opened, or the jobs
+ * from before the page was loaded again.
+ */
+export function useAttempts(mode: Mode, opened: Entry | undefined) {
   const [attempts, setAttempts] = useState<readonly Attempt[]>([])
   const running = useRef(new Set<AbortController>())
   const begin = (index: number, started: Started): void => {
@@ -56,7 +59,8 @@ export function useAttempts(mode: Mode) {
     void run(started, controller, put).finally(() => running.current.delete(controller))
   }
   useEffect(() => {
-    storedJobs(mode).forEach((one, index) => begin(index, one))
+    if (opened?.kind === 'pictures') setAttempts([attemptOf(opened)])
+    else storedJobs(mode).forEach((one, index) => begin(index, one))
     return () => running.current.forEach((one) => one.abort())
   }, [])
   useEffect(() => {
@@ -84,7 +88,7 @@ async function run(
 ): Promise<void> {
   const { signal } = controller
   let call = started
-  let previews: readonly string[] = []
+  let previews: readonly (Preview | undefined)[] = []
   const cancel = () => {
     if (call.jobId === undefined) return controller.abort()
     // The watch shows the end of the job, which may have been completed before.
@@ -129,17 +133,25 @@ function isOpen(attempt: Attempt): boolean {
 export const mayRepeat = (attempt: Attempt): boolean =>
   attempt.request !== undefined || isOpen(attempt)
 
-function newCall({
-  model,
-  prompt,
-  mode,
-  request,
-}: Omit<Wanted, 'request'> & Pick<Started, 'request'>): Started {
-  return { model, prompt, mode, request, idempotencyKey: newAttemptKey(), startedAtMs: Date.now() }
+function newCall(one: Omit<Wanted, 'request'> & Pick<Started, 'request'>): Started {
+  const { model, prompt, choice, mode, request } = one
+  const idempotencyKey = newAttemptKey()
+  return { model, prompt, choice, mode, request, idempotencyKey, startedAtMs: Date.now() }
+}
+
+/** A call of the history, which has ended. */
+function attemptOf({ id, mode, models, ...entry }: Entry & { kind: 'pictures' }): Attempt {
+  const { form: choice, made } = entry
+  const [model = ''] = models
+  const { prompt } = choice
+  const { requestId } = made
+  const pictures = keep(entry.pictures.map((blob) => ({ blob, prompt, model, requestId })))
+  const started = { model, prompt, choice, mode, idempotencyKey: id, startedAtMs: 0 }
+  return { ...started, state: 'made', made: { ...made, pictures } }
 }
 
 async function make(started: Started, watch: Watch): Promise<Made | undefined> {
-  const { request, jobId, mode, idempotencyKey, model, prompt, startedAtMs } = started
+  const { request, jobId, mode, idempotencyKey, model, prompt, choice, startedAtMs } = started
   const answer =
     jobId === undefined
       ? await makePictures({ request: request!, mode, idempotencyKey }, watch)
@@ -150,6 +162,15 @@ async function make(started: Started, watch: Watch): Promise<Made | undefined> {
   durations.set(model, durationMs)
   const { requestId } = receipt
   const pictures = made.map((base64) => ({ blob: blobOf(base64), prompt, model, requestId }))
+  void record({
+    kind: 'pictures',
+    id: idempotencyKey,
+    mode,
+    models: [model],
+    form: choice,
+    made: { ...receipt, durationMs },
+    pictures: pictures.map(({ blob }) => blob),
+  })
   return { ...receipt, durationMs, pictures: keep(pictures) }
 }
 
@@ -177,6 +198,6 @@ function storeJobs(mode: Mode, attempts: readonly Attempt[]): void {
 }
 
 function startedOf(attempt: Attempt): Started {
-  const { model, prompt, mode, request, idempotencyKey, startedAtMs, jobId } = attempt
-  return { model, prompt, mode, request, idempotencyKey, startedAtMs, jobId }
+  const { model, prompt, choice, mode, request, idempotencyKey, startedAtMs, jobId } = attempt
+  return { model, prompt, choice, mode, request, idempotencyKey, startedAtMs, jobId }
 }

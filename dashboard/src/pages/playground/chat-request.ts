@@ -1,3 +1,4 @@
+import { ReasoningEffortValues } from '../../../../generated/client-values.ts'
 import type { Answer } from './chat-stream.ts'
 import { requestOf, type Request } from './image-request.ts'
 import type { Input } from './inputs.tsx'
@@ -12,6 +13,10 @@ export type ChatChoice = {
   maxTokens: string
   effort: string
 }
+
+/** What the form holds. */
+export type ChatForm = ChatChoice & { text: string }
+export const noChat: ChatForm = { system: '', temperature: '', maxTokens: '', effort: '', text: '' }
 
 /** Maximum number of turns in a request; older turns are not sent. */
 const turnsSentMax = 20
@@ -41,9 +46,11 @@ export function chatRequest(
       ? {}
       : { temperature: Number(temperature) }),
     ...(maxTokens === '' || draws ? {} : { max_completion_tokens: Number(maxTokens) }),
-    ...(effort === '' || !can(model, 'reasoning') ? {} : { reasoning_effort: effort }),
+    ...(isEffort(effort) && can(model, 'reasoning') ? { reasoning_effort: effort } : {}),
   })
 }
+
+const isEffort = (text: string) => ReasoningEffortValues.some((one) => one === text)
 
 /** Options and inputs of the request that a model does not support. */
 export function chatLacks(model: Model, pictures: number, { temperature, effort }: ChatChoice) {
@@ -52,6 +59,14 @@ export function chatLacks(model: Model, pictures: number, { temperature, effort 
     temperature !== '' && !can(model, 'accepts_temperature') && 'take a temperature',
     effort !== '' && !can(model, 'reasoning') && 'reason',
   ].filter((one) => one !== false)
+}
+
+/** The turns as the history stores them, which cannot be stopped and have no errors. */
+export function endedTurns(turns: readonly Turn[]): Turn[] {
+  return turns.map((turn) => {
+    const ended = turn.answers.filter(({ state }) => state === 'done' || state === 'stopped')
+    return { ...turn, answers: ended.map(({ stop: _stop, ...answer }) => answer) }
+  })
 }
 
 function messageOf({ text, pictures }: Said): object {

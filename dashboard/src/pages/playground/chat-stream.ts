@@ -21,7 +21,8 @@ export type Answer = {
   durationMs: number
   error: Refusal | undefined
   startedAtMs: number
-  stop: () => void
+  /** Absent from an answer of the history. */
+  stop?: () => void
 }
 
 type Started = { model: string; request: Request; mode: Mode; onChange: () => void }

@@ -4,13 +4,16 @@ import { Field } from '../../elements/field.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Form } from '../../elements/form.tsx'
 import { Answer } from './answer.tsx'
-import type { Mode } from '../../data/calling.ts'
-import { chatLacks, chatRequest, type ChatChoice, type Turn } from './chat-request.ts'
+import { newAttemptKey, type Mode } from '../../data/calling.ts'
+import { chatLacks, chatRequest, endedTurns, type ChatForm, type Turn } from './chat-request.ts'
 import { startAnswer } from './chat-stream.ts'
-import { Code, withoutBytes } from './code.tsx'
+import { Share, withoutBytes } from './code.tsx'
+import { linkTo } from './form-link.ts'
+import type { Handed } from './handed.ts'
+import { record } from './history-store.ts'
 import { Inputs, useInputs } from './inputs.tsx'
 import { can, type Model } from './models.ts'
-import { Pick } from './options.tsx'
+import { MoreOptions, Pick } from './options.tsx'
 import { chosenOf, Pickers } from './pickers.tsx'
 import { PriceList, sumText, usePrices } from './price.tsx'
 
@@ -18,22 +21,23 @@ const parameter = 'chat_model'
 /** Number of turns shown; older turns are removed. */
 const turnsMax = 50
 const picturesMax = 4
-const noChoice: ChatChoice = { system: '', temperature: '', maxTokens: '', effort: '' }
+
+type Props = { models: readonly Model[]; mode: Mode; handed: Handed }
 
 /** Chats with up to three models at once, each in its own conversation. */
-export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode }) {
+export function Chat({ models, mode, handed }: Props) {
   const chosen = chosenOf(models, parameter)
-  const [choice, setChoice] = useState(noChoice)
-  const [text, setText] = useState('')
-  const { turns, isRunning, say, forget } = useTurns()
+  const [form, setForm] = useState(handed.chat)
+  const { text } = form
+  const { turns, isRunning, say, forget } = useTurns({ mode, handed, form })
   const sees = chosen.every((model) => can(model, 'vision'))
   const inputs = useInputs(sees ? picturesMax : 0)
   const next = { text, pictures: inputs.inputs }
-  const requests = chosen.map((model) => chatRequest(model, { turns, next, choice }))
+  const requests = chosen.map((model) => chatRequest(model, { turns, next, choice: form }))
   const asked = text.trim() === '' ? { ...next, text: 'Hello' } : next
   const prices = usePrices(
     chosen.map((model) => {
-      const request = chatRequest(model, { turns, next: asked, choice })
+      const request = chatRequest(model, { turns, next: asked, choice: form })
       return { ...request, body: withoutBytes(request.body) }
     }),
     mode,
@@ -46,43 +50,44 @@ export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode })
       ...next,
       asked: chosen.map(({ id }, index) => ({ model: id, request: requests[index]!, mode })),
     })
-    setText('')
+    setForm({ ...form, text: '' })
     inputs.clear()
   }
   return (
-    <div class="workbench">
-      <div>
-        {turns.length === 0 && (
-          <div class="card empty preview">
-            <Icon name="requests" />
-            <h2>The conversation appears here</h2>
-            <p>The answers of several models side by side, each with its duration and cost.</p>
-          </div>
-        )}
-        <Turns turns={turns} />
-      </div>
-      <Form class="card playground" send={send}>
+    <Form class="workbench" send={send}>
+      <div class="card">
         <Pickers
           {...{ models, chosen, parameter }}
-          lacksOf={(model) => chatLacks(model, inputs.count, choice)}
+          lacksOf={(model) => chatLacks(model, inputs.count, form)}
         />
-        <Message value={text} onInput={setText} onSend={send} />
-        {sees && <Inputs {...inputs} label="Pictures to show" most={picturesMax} />}
-        <ChatOptions models={chosen} choice={choice} choose={setChoice} />
+        <MoreOptions>
+          <ChatOptions models={chosen} choice={form} choose={setForm} />
+        </MoreOptions>
         <PriceList asked={priced} prices={prices} />
-        <div class="row">
-          <button disabled={isRunning || text.trim() === ''}>
-            {price === undefined ? 'Send' : `Send for ${price}`}
-          </button>
-          {turns.length > 0 && (
-            <button type="button" class="plain" disabled={isRunning} onClick={forget}>
-              New chat
+        <Share request={requests[0]} link={linkTo({ kind: 'chat', mode, models: chosen }, form)} />
+      </div>
+      <div>
+        <Turns turns={turns} />
+        <div class="card">
+          <Message
+            value={text}
+            onInput={(value) => setForm({ ...form, text: value })}
+            onSend={send}
+          />
+          {sees && <Inputs {...inputs} label="Pictures to show" most={picturesMax} />}
+          <div class="row">
+            <button disabled={isRunning || text.trim() === ''}>
+              {price === undefined ? 'Send' : `Send for ${price}`}
             </button>
-          )}
+            {turns.length > 0 && (
+              <button type="button" class="plain" disabled={isRunning} onClick={forget}>
+                New chat
+              </button>
+            )}
+          </div>
         </div>
-        {requests[0] !== undefined && <Code request={requests[0]} />}
-      </Form>
-    </div>
+      </div>
+    </Form>
   )
 }
 
@@ -112,15 +117,19 @@ type Saying = Pick<Turn, 'text' | 'pictures'> & {
   asked: readonly Pick<Parameters<typeof startAnswer>[0], 'model' | 'request' | 'mode'>[]
 }
 
+type TurnsProps = { mode: Mode; handed: Handed; form: ChatForm }
+
 /** The turns of the conversation, rendered once per animation frame while an answer streams. */
-function useTurns() {
-  const [turns, setTurns] = useState<readonly Turn[]>([])
+function useTurns({ mode, handed: { opened }, form }: TurnsProps) {
+  const before = opened?.kind === 'chat' ? opened : undefined
+  const [turns, setTurns] = useState<readonly Turn[]>(before?.turns ?? [])
+  const id = useRef(before?.id ?? newAttemptKey())
   const frame = useRef(0)
   const open = useRef<Turn | undefined>(undefined)
   useEffect(
     () => () => {
       cancelAnimationFrame(frame.current)
-      open.current?.answers.forEach((answer) => answer.stop())
+      open.current?.answers.forEach((answer) => answer.stop?.())
     },
     [],
   )
@@ -134,8 +143,17 @@ function useTurns() {
     open.current = turn
     setTurns((all) => [...all, turn].slice(-turnsMax))
   }
+  const forget = () => {
+    id.current = newAttemptKey()
+    setTurns([])
+  }
   const isRunning = turns.some(({ answers }) => answers.some(({ state }) => state === 'running'))
-  return { turns, isRunning, say, forget: () => setTurns([]) }
+  useEffect(() => {
+    if (isRunning || open.current === undefined || turns.length === 0) return
+    const models = open.current.answers.map(({ model }) => model)
+    void record({ kind: 'chat', id: id.current, mode, models, form, turns: endedTurns(turns) })
+  }, [isRunning])
+  return { turns, isRunning, say, forget }
 }
 
 function Turns({ turns }: { turns: readonly Turn[] }) {
@@ -143,6 +161,13 @@ function Turns({ turns }: { turns: readonly Turn[] }) {
   useEffect(() => last.current?.scrollIntoView({ block: 'nearest' }), [turns.length])
   return (
     <>
+      {turns.length === 0 && (
+        <div class="card empty preview">
+          <Icon name="requests" />
+          <h2>The conversation appears here</h2>
+          <p>The answers of several models side by side, each with its duration and cost.</p>
+        </div>
+      )}
       {turns.map((turn, at) => (
         <article key={turn.id} class="turn" ref={at === turns.length - 1 ? last : undefined}>
           <p class="asked">
@@ -165,15 +190,14 @@ function Turns({ turns }: { turns: readonly Turn[] }) {
 
 type OptionsProps = {
   models: readonly Model[]
-  choice: ChatChoice
-  choose: (choice: ChatChoice) => void
+  choice: ChatForm
+  choose: (choice: ChatForm) => void
 }
 
 function ChatOptions({ models, choice, choose }: OptionsProps) {
   const every = (what: string) => models.every((model) => can(model, what))
   return (
-    <details>
-      <summary>System prompt and options</summary>
+    <>
       <Field label="System prompt">
         {(attributes) => (
           <textarea
@@ -222,6 +246,6 @@ function ChatOptions({ models, choice, choose }: OptionsProps) {
           />
         )}
       </div>
-    </details>
+    </>
   )
 }

@@ -1,18 +1,34 @@
 import { curlOf, keyVariable } from '../../data/curl.ts'
 import { literal, pythonClient, typescriptClient, type Snippet } from '../../data/snippets.ts'
+import { CopyButton } from '../../elements/copy.tsx'
 import { Snippets } from '../../elements/snippets.tsx'
 import type { Request } from './image-request.ts'
 
-/** The current request as code that reads the API key from the environment. */
-export function Code({ request }: { request: Request }) {
+type Props = {
+  request: Request | undefined
+  /** A link to this form; undefined when the form is too long for one. */
+  link: string | undefined
+}
+
+/** The form as a link, and the request as code that reads the API key from the environment. */
+export function Share({ request, link }: Props) {
   return (
-    <details class="code">
-      <summary>Copy as code</summary>
-      <Snippets title="Languages" ways={waysOf(request, location.origin)} />
-      <p class="hint">
-        Put an API key into {keyVariable}. The key that this page uses ends with your session.
-      </p>
-    </details>
+    <>
+      {link === undefined ? (
+        <p class="hint">The form is too long for a link.</p>
+      ) : (
+        <CopyButton text={link} what="link" isNamed />
+      )}
+      {request !== undefined && (
+        <details class="code">
+          <summary>Copy as code</summary>
+          <Snippets title="Languages" ways={waysOf(request, location.origin)} />
+          <p class="hint">
+            Put an API key into {keyVariable}. The key that this page uses ends with your session.
+          </p>
+        </details>
+      )}
+    </>
   )
 }
 

@@ -4,6 +4,7 @@ import { exactUsd } from '../../data/money.ts'
 import { Failure } from '../../elements/failure.tsx'
 import { mayRepeat, usualMsOf, type Attempt, type Made } from './attempts.ts'
 import { Picture } from './gallery.tsx'
+import { countOf } from './image-request.ts'
 
 type Props = {
   attempts: readonly Attempt[]
@@ -51,30 +52,42 @@ export function Columns({ attempts, again, onEdit }: Props) {
   )
 }
 
+/** A place for each picture, with the picture as far as it has arrived. */
 function Running({ attempt }: { attempt: Attempt & { state: 'running' } }) {
+  const { previews, request, model } = attempt
   const elapsedMs = useElapsedMs(attempt.startedAtMs)
-  const usualMs = usualMsOf(attempt.model)
+  const usualMs = usualMsOf(model)
+  const count = Math.max(request === undefined ? 1 : countOf(request), previews.length)
   return (
     <>
-      {attempt.previews.map((url, index) => (
-        <img
-          key={index}
-          class="drawn unfinished"
-          src={url}
-          alt={`Preview of picture ${index + 1}, which is not finished`}
-        />
-      ))}
-      <p class="waiting" role="status">
-        <span class="spinner" aria-hidden="true" />
-        Creating…
-      </p>
-      <p class="quiet">
-        {secondsText(elapsedMs)}
-        {usualMs !== undefined && `, the last call took ${secondsText(usualMs)}`}
-      </p>
-      <button type="button" class="plain small" onClick={attempt.cancel}>
-        Cancel
-      </button>
+      <div class="made">
+        {Array.from({ length: count }, (_, index) => {
+          const preview = previews[index]
+          const name = `picture ${index + 1}`
+          if (preview === undefined) return <div key={index} class="drawn coming" />
+          return (
+            <img
+              key={index}
+              class={preview.isFinished ? 'drawn' : 'drawn unfinished'}
+              src={preview.url}
+              alt={preview.isFinished ? name : `Preview of ${name}, which is not finished`}
+            />
+          )
+        })}
+      </div>
+      <div class="row running">
+        <p class="waiting" role="status">
+          <span class="spinner" aria-hidden="true" />
+          Creating…
+        </p>
+        <p class="quiet">
+          {secondsText(elapsedMs)}
+          {usualMs !== undefined && `, the last call took ${secondsText(usualMs)}`}
+        </p>
+        <button type="button" class="plain small" onClick={attempt.cancel}>
+          Cancel
+        </button>
+      </div>
     </>
   )
 }

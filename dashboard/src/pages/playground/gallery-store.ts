@@ -23,7 +23,11 @@ let made = 0
 
 type New = Omit<MadePicture, 'id' | 'url'>
 
+/** Adds the pictures of one call, unless they are there already. */
 export function keep(pictures: readonly New[]): readonly MadePicture[] {
+  const id = pictures[0]?.requestId
+  const known = gallery.value.filter(({ requestId }) => id !== undefined && requestId === id)
+  if (known.length > 0 && known.length === pictures.length) return known
   const added = pictures.map((one) => ({ ...one, id: ++made, url: URL.createObjectURL(one.blob) }))
   const all = [...added, ...gallery.value]
   let bytes = 0
@@ -44,6 +48,9 @@ export function forgetAll(): void {
 function release(pictures: readonly MadePicture[]): void {
   for (const { url } of pictures) URL.revokeObjectURL(url)
 }
+
+/** The picture that is being dragged. */
+export const dragged = signal<Blob | undefined>(undefined)
 
 /** Decodes base64; the media type comes from the first byte. */
 export function blobOf(base64: string): Blob {

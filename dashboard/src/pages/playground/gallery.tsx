@@ -1,5 +1,6 @@
 import { addressOf, place } from '../../data/place.ts'
-import { forgetAll, gallery, type MadePicture } from './gallery-store.ts'
+import type { Attempt } from './attempts.ts'
+import { dragged, forgetAll, gallery, type MadePicture } from './gallery-store.ts'
 
 type Props = { picture: MadePicture; onEdit: (picture: Blob) => void }
 
@@ -11,7 +12,11 @@ export function Picture({ picture, onEdit }: Props) {
   // As a page of its own, with the origin of the dashboard, a vector picture could run scripts.
   const isVector = ending === 'svg'
   return (
-    <figure class="picture">
+    <figure
+      class="picture"
+      onDragStart={() => (dragged.value = isVector ? undefined : blob)}
+      onDragEnd={() => (dragged.value = undefined)}
+    >
       {isVector ? (
         image
       ) : (
@@ -33,9 +38,12 @@ export function Picture({ picture, onEdit }: Props) {
   )
 }
 
-/** Pictures created in this visit. */
-export function Gallery({ onEdit }: Pick<Props, 'onEdit'>) {
-  const pictures = gallery.value
+type GalleryProps = Pick<Props, 'onEdit'> & { attempts: readonly Attempt[] }
+
+/** Pictures created in this visit before those of the attempts. */
+export function Gallery({ attempts, onEdit }: GalleryProps) {
+  const shown = new Set(attempts.flatMap((one) => (one.state === 'made' ? one.made.pictures : [])))
+  const pictures = gallery.value.filter((one) => !shown.has(one))
   if (pictures.length === 0) return null
   return (
     <section class="card">

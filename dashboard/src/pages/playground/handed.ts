@@ -2,11 +2,20 @@ import type { Mode } from '../../data/calling.ts'
 import { picturesOf, retrieveJob, type ImageJob } from '../../data/image-jobs.ts'
 import { place } from '../../data/place.ts'
 import { storedJobs } from './attempts.ts'
+import { noChat, type ChatForm } from './chat-request.ts'
+import { formInPlace } from './form-link.ts'
+import type { Entry } from './history-store.ts'
 import { noChoice, type Choice } from './image-request.ts'
 
-/** What the page Pictures hands to the playground. */
+// The address of a link to another form in the same tab.
+addEventListener('hashchange', () => location.hash.includes('=') && location.reload())
+
+/** What the page Pictures, a link or the history hands to the playground. */
 export type Handed = {
   choice: Choice
+  chat: ChatForm
+  /** The entry of the history that was opened. */
+  opened?: Entry
   /** A picture to edit. */
   input?: Blob
   /** Whether the repeated request edited pictures, which the gateway does not store. */
@@ -21,23 +30,33 @@ export const handedInPlace = (): string =>
  * Loads the job in the address: `again` names a job whose prompt and settings are used, `input` a job whose
  * picture at the place `picture` is edited.
  */
-export async function loadHanded(mode: Mode, signal: AbortSignal): Promise<Handed> {
+export async function loadHanded(
+  mode: Mode,
+  opened: Entry | undefined,
+  signal: AbortSignal,
+): Promise<Handed> {
   const { query } = place.value
   const [again, input] = [query.get('again'), query.get('input')]
-  const choice = { ...noChoice, size: query.get('size') ?? '' }
+  const linked = formInPlace(noChoice)
+  const handed = {
+    choice: { ...linked, size: linked.size || (query.get('size') ?? '') },
+    chat: formInPlace(noChat),
+  }
+  if (opened?.kind === 'pictures') return { ...handed, choice: opened.form, opened }
+  if (opened?.kind === 'chat') return { ...handed, chat: opened.form, opened }
   if (again !== null) {
     const job = await retrieveJob(again, { mode, signal })
-    const lacksInputs = job.operation === 'edit'
-    return { choice: choiceOf(job), lacksInputs }
+    return { ...handed, choice: choiceOf(job), lacksInputs: job.operation === 'edit' }
   }
   if (input === null) {
-    return { choice: { ...choice, prompt: storedJobs(mode)[0]?.prompt ?? '' } }
+    handed.choice.prompt ||= storedJobs(mode)[0]?.prompt ?? ''
+    return handed
   }
   const job = await retrieveJob(input, { mode, signal })
   const address = picturesOf(job)[Number(query.get('picture') ?? 0)]
-  if (address === undefined) return { choice }
+  if (address === undefined) return handed
   const response = await fetch(address, { signal })
-  return response.ok ? { choice, input: await response.blob() } : { choice }
+  return response.ok ? { ...handed, input: await response.blob() } : handed
 }
 
 /** Options by their names in a request. */

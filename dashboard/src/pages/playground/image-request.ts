@@ -1,4 +1,9 @@
-import { ImageEditQualityValues, ImageEditSizeValues } from '../../../../generated/client-values.ts'
+import {
+  ImageBackgroundValues,
+  ImageEditQualityValues,
+  ImageEditSizeValues,
+  ImageModerationValues,
+} from '../../../../generated/client-values.ts'
 import type { Schemas } from '../../data/api.ts'
 import { makesPreviews, optionsOf, type ImageOptions, type Model } from './models.ts'
 
@@ -57,9 +62,18 @@ export const requestOf = (
   previews = 0,
 ): Request => ({ operation, path: paths[operation], body, previews })
 
+/** Number of pictures that a request asks for. */
+export function countOf({ body }: Request): number {
+  const { n, image_config: config } = body as { n?: number; image_config?: { n?: number } }
+  return n ?? config?.n ?? 1
+}
+
 /** The body of a request that is watched, as a job or as a stream. */
 export const watchedBody = ({ body, previews }: Request): object =>
   previews === 0 ? body : { ...body, partial_images: previews }
+
+/** The contract's values of `partial_images`; the default is none. */
+export const previewCounts = ['1', '2', '3']
 
 /** Removes values that the options do not offer, before a price quote or a call. */
 export function withinOptions(choice: Choice, options: ImageOptions, isEdit: boolean): Choice {
@@ -72,8 +86,9 @@ export function withinOptions(choice: Choice, options: ImageOptions, isEdit: boo
     quality: kept(choice.quality, offered.quality),
     format: kept(choice.format, options.format),
     fidelity: isEdit ? kept(choice.fidelity, options.fidelity) : '',
-    background: options.background ? choice.background : '',
-    moderation: options.moderation && !isEdit ? choice.moderation : '',
+    background: kept(choice.background, options.background ? ImageBackgroundValues : []),
+    moderation: kept(choice.moderation, options.moderation && !isEdit ? ImageModerationValues : []),
+    previews: kept(choice.previews, previewCounts),
     seed: options.seed ? choice.seed : '',
     compression: ['jpeg', 'webp'].includes(choice.format) ? choice.compression : '',
   }

@@ -1,12 +1,16 @@
+import { useState } from 'preact/hooks'
 import { useLoad } from '../../data/load.ts'
-import { addressOf, place } from '../../data/place.ts'
+import { addressOf, place, setQuery } from '../../data/place.ts'
 import { modeInPlace } from '../../data/ranges.ts'
 import { accountQuery } from '../../data/session.ts'
 import { Toggle } from '../../elements/toggle.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import type { Mode } from '../../data/calling.ts'
 import { Chat } from './chat.tsx'
+import { queryOf } from './form-link.ts'
 import { handedInPlace, loadHanded, type Handed } from './handed.ts'
+import { HistoryButton } from './history.tsx'
+import type { Entry } from './history-store.ts'
 import { loadModels, makesPictures, type Model } from './models.ts'
 import { Pictures } from './pictures.tsx'
 import './playground.css'
@@ -16,9 +20,15 @@ export function Page() {
   const { query } = place.value
   const mode: Mode = modeInPlace()
   const account = accountQuery().account_id ?? ''
-  const work = `${mode} ${account} ${handedInPlace()}`
+  const [{ count, ...opened }, setOpened] = useState<{ entry?: Entry; count: number }>({ count: 0 })
+  const entry = opened.entry?.mode === mode ? opened.entry : undefined
+  const openEntry = (entry: Entry) => {
+    setQuery(queryOf({ ...entry, models: entry.models.map((id) => ({ id })) }))
+    setOpened({ entry, count: count + 1 })
+  }
+  const work = `${mode} ${account} ${handedInPlace()} ${count}`
   const models = useLoad(`models ${mode} ${account}`, (signal) => loadModels(mode, signal))
-  const handed = useLoad(work, (signal) => loadHanded(mode, signal))
+  const handed = useLoad(work, (signal) => loadHanded(mode, entry, signal))
   const tab = query.get('tab')
   // Links from other pages name a model, whose kind decides whether pictures or chat are shown.
   const named = models.data?.find(({ id }) => id === query.get('model'))
@@ -27,13 +37,16 @@ export function Page() {
     <>
       <div class="head">
         <h1>Playground</h1>
-        <div class="segments" role="group" aria-label="Live or sandbox">
-          <Toggle isOn={mode === 'live'} change={{ mode: undefined }}>
-            Live
-          </Toggle>
-          <Toggle isOn={mode === 'test'} change={{ mode: 'test' }}>
-            Sandbox
-          </Toggle>
+        <div class="row">
+          <HistoryButton onOpen={openEntry} />
+          <div class="segments" role="group" aria-label="Live or sandbox">
+            <Toggle isOn={mode === 'live'} change={{ mode: undefined }}>
+              Live
+            </Toggle>
+            <Toggle isOn={mode === 'test'} change={{ mode: 'test' }}>
+              Sandbox
+            </Toggle>
+          </div>
         </div>
       </div>
       <div class="tabs" role="group" aria-label="Pictures or chat">
@@ -83,5 +96,6 @@ function Tab({ models, mode, handed, isChat }: TabProps) {
     )
   }
   if (!isChat) return <Pictures models={drawing} mode={mode} handed={handed} />
-  return <Chat models={[...models.filter((one) => !makesPictures(one)), ...drawing]} mode={mode} />
+  const writing = models.filter((one) => !makesPictures(one))
+  return <Chat models={[...writing, ...drawing]} mode={mode} handed={handed} />
 }

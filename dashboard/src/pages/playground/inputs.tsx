@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from 'preact/hooks'
 import { Icon } from '../../elements/icon.tsx'
-import { dataUrlOf } from './gallery-store.ts'
+import { dataUrlOf, dragged } from './gallery-store.ts'
 
 /** An input picture of a request; `url` is a data URL. */
 export type Input = { name: string; url: string }
@@ -16,12 +16,14 @@ export function useInputs(most: number) {
     const pictures = files.filter(({ type }) => type.startsWith('image/'))
     if (pictures.length === 0) return
     const small = pictures.filter(({ size }) => size <= bytesMax)
-    const free = Math.max(0, most - inputs.length)
+    // Models without inputs get one nevertheless, and the page names what they lack.
+    const kept = Math.max(1, most)
+    const free = Math.max(0, kept - inputs.length)
     setFault(
       small.length < pictures.length
         ? 'A picture must not exceed 15 MB.'
         : small.length > free
-          ? `The chosen models accept at most ${most} picture${most === 1 ? '' : 's'}.`
+          ? `The chosen models accept at most ${kept} picture${kept === 1 ? '' : 's'}.`
           : undefined,
     )
     const read = await Promise.all(
@@ -30,7 +32,7 @@ export function useInputs(most: number) {
         url: await dataUrlOf(file),
       })),
     )
-    setInputs((before) => [...before, ...read].slice(0, most))
+    setInputs((before) => [...before, ...read].slice(0, kept))
   }
   useEffect(() => {
     const paste = (event: ClipboardEvent) => void add([...(event.clipboardData?.files ?? [])])
@@ -65,15 +67,15 @@ export function Inputs({ inputs, fault, add, remove, label, most }: Props) {
       onDrop={(event) => {
         event.preventDefault()
         setOver(false)
-        void add([...(event.dataTransfer?.files ?? [])])
+        void add(dragged.value ? [dragged.value] : [...(event.dataTransfer?.files ?? [])])
       }}
     >
-      <label class={isOver ? 'drop over' : 'drop'}>
+      <label class={isOver || dragged.value ? 'drop over' : 'drop'}>
         <Icon name="picture" />
         <span>
           {label}
           <span class="hint" id={id}>
-            Drop pictures here, paste them, or choose files. At most {most}.
+            Drop pictures here, also results, paste them, or choose files. At most {most}.
           </span>
         </span>
         <input

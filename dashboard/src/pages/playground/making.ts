@@ -9,9 +9,12 @@ export type Watch = {
   signal: AbortSignal
   /** The call has become a job, which runs on when the page is closed. */
   onJob(id: string): void
-  /** Unfinished pictures as data URLs, by their place in the answer. */
-  onPreviews(previews: readonly string[]): void
+  /** The pictures so far, by their place in the answer. */
+  onPreviews(previews: readonly (Preview | undefined)[]): void
 }
+
+/** A picture of an answer that is not complete; `url` is a data URL. */
+export type Preview = { url: string; isFinished: boolean }
 
 /** Pictures in base64, and the receipt. */
 export type Answer = {
@@ -23,6 +26,9 @@ export type Answer = {
   /** Duration of a job, in milliseconds. */
   jobMs?: number
 }
+
+/** What is known of a call that has ended, beside its pictures. */
+export type Receipt = Omit<Answer, 'pictures' | 'jobMs'> & { durationMs: number }
 
 type Call = { request: Request; mode: Mode; idempotencyKey: string }
 
@@ -111,7 +117,7 @@ type PictureEvent = {
 /** Reads a stream of pictures to its end; `usage` is that of the last event, `failed` the error that ends it. */
 async function readPictures(response: Response, { signal, onPreviews }: Watch) {
   const pictures: string[] = []
-  const previews: string[] = []
+  const previews: Preview[] = []
   let usage: PictureEvent['usage']
   let failed: PictureEvent | undefined
   for await (const data of eventsOf(response, signal)) {
@@ -121,9 +127,10 @@ async function readPictures(response: Response, { signal, onPreviews }: Watch) {
       continue
     }
     const { image_index: at = 0, b64_json: base64 } = event
-    if (event.type.endsWith('.completed')) pictures[at] = base64
+    const isFinished = event.type.endsWith('.completed')
+    if (isFinished) pictures[at] = base64
     usage = event.usage ?? usage
-    previews[at] = `data:image/${event.output_format};base64,${base64}`
+    previews[at] = { url: `data:image/${event.output_format};base64,${base64}`, isFinished }
     onPreviews([...previews])
   }
   return { pictures, usage, failed }

@@ -1,6 +1,8 @@
 import type { Schemas } from '../../data/api.ts'
 import { anyModel } from '../../data/curl.ts'
 import { call, type Mode } from '../../data/calling.ts'
+import { abilityName, pricesOf } from '../../data/model-facts.ts'
+import { shortCount, shortUsd } from '../../data/money.ts'
 
 export type Model = Schemas['Model']
 
@@ -43,6 +45,21 @@ function priceOf({ pricing }: Model): number {
     : Number(
         pricing.output_per_million_tokens ?? pricing.image_output_per_million_tokens ?? Infinity,
       )
+}
+
+/** Prices per picture, or per million tokens. */
+export function priceText(model: Model): string {
+  const { input, output, unit } = pricesOf({ model })
+  if (output === undefined) return 'price unknown'
+  if (unit === undefined) return `${shortUsd(input ?? '0')} in, ${shortUsd(output)} out`
+  return `${unit.endsWith('from') ? 'from ' : ''}${shortUsd(output)} per picture`
+}
+
+/** What distinguishes a model from others. */
+export function abilitiesText(model: Model): string {
+  const abilities = wanted.filter((what) => can(model, what)).map(abilityName)
+  const { context_window: context } = model
+  return [...abilities, ...(context ? [`${shortCount(context)} tokens`] : [])].join(' · ')
 }
 
 export const makesPictures = (model: Model): boolean =>

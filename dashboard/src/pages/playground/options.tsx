@@ -1,9 +1,11 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import {
   ImageBackgroundValues,
   ImageModerationValues,
 } from '../../../../generated/client-values.ts'
 import { Field } from '../../elements/field.tsx'
-import { offeredOf, type Choice } from './image-request.ts'
+import { offeredOf, previewCounts, type Choice } from './image-request.ts'
 import type { ImageOptions } from './models.ts'
 
 type Props = {
@@ -12,9 +14,6 @@ type Props = {
   isEdit: boolean
   choose: (change: Partial<Choice>) => void
 }
-
-/** The contract's values of `partial_images`; the default is none. */
-const previewCounts = ['1', '2', '3']
 
 /** Fields for all options that every chosen model supports. */
 export function Options({ choice, options, isEdit, choose }: Props) {
@@ -70,6 +69,17 @@ export function Options({ choice, options, isEdit, choose }: Props) {
         )}
       </Field>
     </div>
+  )
+}
+
+/** Further options, which are shown from the start on screens with room for them. */
+export function MoreOptions({ children }: { children: ComponentChildren }) {
+  const [isOpen] = useState(() => matchMedia('(min-width: 72rem)').matches)
+  return (
+    <details open={isOpen}>
+      <summary>Options</summary>
+      {children}
+    </details>
   )
 }
 

@@ -4,7 +4,8 @@ import { Dialog } from '../../elements/dialog.tsx'
 import { Field, type FieldAttributes } from '../../elements/field.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { SearchList } from '../../elements/search-list.tsx'
-import { goodFirst, modelsMax, type Model } from './models.ts'
+import { VendorMark } from '../../elements/vendor-mark.tsx'
+import { abilitiesText, goodFirst, modelsMax, priceText, type Model } from './models.ts'
 
 /** The available models named in the address; otherwise the default model. */
 export function chosenOf(models: readonly Model[], parameter: string): readonly Model[] {
@@ -34,12 +35,16 @@ export function Pickers({ models, chosen, parameter, lacksOf }: Props) {
   return (
     <>
       <div class="pickers">
-        {chosen.map(({ id }, index) => (
-          <Field key={index} label={chosen.length === 1 ? 'Model' : `Model ${index + 1}`}>
+        {chosen.map((model, index) => (
+          <Field
+            key={index}
+            label={chosen.length === 1 ? 'Model' : `Model ${index + 1}`}
+            hint={`${priceText(model)} · ${abilitiesText(model)}`}
+          >
             {(attributes) => (
               <div class="row picker">
                 <ModelChoice
-                  {...{ attributes, models, id }}
+                  {...{ attributes, models, model }}
                   label={chosen.length === 1 ? 'Model' : `Model ${index + 1}`}
                   opens={index === 0 && place.value.query.has('choose')}
                   onChoose={(value) => choose(ids.map((one, at) => (at === index ? value : one)))}
@@ -48,10 +53,10 @@ export function Pickers({ models, chosen, parameter, lacksOf }: Props) {
                   <button
                     type="button"
                     class="plain small"
-                    aria-label={`Remove ${id}`}
-                    onClick={() => choose(ids.filter((one) => one !== id))}
+                    aria-label={`Remove ${model.id}`}
+                    onClick={() => choose(ids.filter((one) => one !== model.id))}
                   >
-                    Remove
+                    <Icon name="close" />
                   </button>
                 )}
               </div>
@@ -73,14 +78,14 @@ type ModelChoiceProps = Pick<Props, 'models'> & {
   attributes: FieldAttributes
   label: string
   /** The chosen model. */
-  id: string
+  model: Model
   /** Whether the search is open from the start. */
   opens: boolean
   onChoose: (id: string) => void
 }
 
 /** A button with the chosen model, which opens a search over all models. */
-function ModelChoice({ attributes, models, label, id, opens, onChoose }: ModelChoiceProps) {
+function ModelChoice({ attributes, models, label, model, opens, onChoose }: ModelChoiceProps) {
   const isOpen = useSignal(opens)
   const close = () => {
     isOpen.value = false
@@ -92,24 +97,30 @@ function ModelChoice({ attributes, models, label, id, opens, onChoose }: ModelCh
         type="button"
         {...attributes}
         class="plain model-choice"
-        aria-label={`${label}: ${id}`}
+        aria-label={`${label}: ${model.id}`}
         aria-haspopup="dialog"
         onClick={() => (isOpen.value = true)}
       >
-        <span>{id}</span>
+        <VendorMark id={model.owned_by} />
+        <span>{model.id}</span>
         <Icon name="search" />
       </button>
       {isOpen.value && (
         <Dialog title="Choose a model" onClose={close}>
+          <p class="hint above model-search">
+            Prices are per million tokens, unless it says per picture.
+          </p>
           <SearchList
             label="Models"
-            placeholder="A part of its name or provider"
+            placeholder="A name, provider or ability, such as “openai reasoning”"
             options={models.map((one) => ({
               id: one.id,
               text: one.id,
-              hint: one.status === 'deprecated' ? 'deprecated' : one.owned_by,
+              hint: priceText(one),
+              mark: <VendorMark id={one.owned_by} />,
+              detail: `${one.owned_by}${one.status === 'deprecated' ? ' · deprecated' : ''} · ${abilitiesText(one)}`,
             }))}
-            chosen={id}
+            chosen={model.id}
             onPick={(option) => {
               close()
               onChoose(option.id)

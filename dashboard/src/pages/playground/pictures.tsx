@@ -1,13 +1,14 @@
-import type { ComponentProps } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import type { ComponentProps, Ref } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { setQuery } from '../../data/place.ts'
 import { Field } from '../../elements/field.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Form } from '../../elements/form.tsx'
 import { useAttempts } from './attempts.ts'
 import type { Mode } from '../../data/calling.ts'
-import { Code, withoutBytes } from './code.tsx'
+import { Share, withoutBytes } from './code.tsx'
 import { Columns } from './columns.tsx'
+import { linkTo } from './form-link.ts'
 import { Gallery } from './gallery.tsx'
 import type { Handed } from './handed.ts'
 import {
@@ -19,7 +20,7 @@ import {
 } from './image-request.ts'
 import { Inputs, useInputs } from './inputs.tsx'
 import { optionsOf, type Model } from './models.ts'
-import { Options } from './options.tsx'
+import { MoreOptions, Options } from './options.tsx'
 import { chosenOf, Pickers } from './pickers.tsx'
 import { PriceList, sumText, usePrices } from './price.tsx'
 
@@ -31,13 +32,13 @@ type Props = { models: readonly Model[]; mode: Mode; handed: Handed }
 
 /** Creates and edits pictures with up to three models, and shows the price before each call. */
 export function Pictures({ models, mode, handed }: Props) {
-  const { attempts, isRunning, start, again } = useAttempts(mode)
+  const { attempts, isRunning, start, again } = useAttempts(mode, handed.opened)
   const wanted = useWanted({ models, mode, handed })
   const { chosen, options, inputs, isEdit, choice, choose, requests } = wanted
-  const isShort = inputs.inputs.length < options.inputsMin
+  const prompt = useRef<HTMLTextAreaElement>(null)
   const edit = (picture: Blob) => {
     void inputs.add([picture])
-    scrollTo({ top: 0 })
+    prompt.current?.focus()
   }
   const run = () => {
     if (isRunning) return
@@ -45,59 +46,94 @@ export function Pictures({ models, mode, handed }: Props) {
       chosen.map(({ id }, index) => ({
         model: id,
         prompt: choice.prompt,
+        choice,
         request: requests[index]!,
         mode,
       })),
     )
   }
   return (
-    <div class="workbench">
-      <Form class="card playground" send={run}>
+    <Form class="workbench" send={run}>
+      <div class="card">
         <Pickers {...{ models, chosen, parameter }} lacksOf={wanted.lacksOf} />
-        <Prompt value={choice.prompt} onInput={(prompt) => choose({ prompt })} />
-        {options.inputsMax > 0 && (
-          <Inputs {...inputs} label="Pictures to edit" most={options.inputsMax} />
-        )}
-        {handed.lacksInputs && !isEdit && (
-          <p class="hint">
-            The gateway does not store the pictures that were edited. Add them again.
-          </p>
-        )}
-        {isShort && <p class="hint">This model only edits pictures. Add a picture to edit.</p>}
-        <Options choice={choice} options={options} isEdit={isEdit} choose={choose} />
+        <MoreOptions>
+          <Options choice={choice} options={options} isEdit={isEdit} choose={choose} />
+        </MoreOptions>
         <PriceList asked={wanted.priced} prices={wanted.prices} />
-        <div class="row">
-          {/* It stays enabled while calls run: a disabled button would lose the focus. */}
-          <button
-            disabled={isShort || choice.prompt.trim() === ''}
-            aria-disabled={isRunning ? 'true' : undefined}
-          >
-            {buttonText({
-              isEdit,
-              count: choice.n * chosen.length,
-              price: sumText(wanted.prices, wanted.priced),
-            })}
-          </button>
-          {isRunning && (
-            <button
-              type="button"
-              class="plain"
-              onClick={() => attempts.forEach((one) => one.state === 'running' && one.cancel())}
-            >
-              Cancel all
-            </button>
+        <Share
+          request={requests[0]}
+          link={linkTo({ kind: 'pictures', mode, models: chosen }, choice)}
+        />
+      </div>
+      <div>
+        <div class="card">
+          <Prompt
+            field={prompt}
+            value={choice.prompt}
+            onInput={(text) => choose({ prompt: text })}
+          />
+          {options.inputsMax > 0 && (
+            <Inputs {...inputs} label="Pictures to edit" most={options.inputsMax} />
           )}
+          {handed.lacksInputs && !isEdit && (
+            <p class="hint">
+              The gateway does not store the pictures that were edited. Add them again.
+            </p>
+          )}
+          <Send {...wanted} {...{ attempts, isRunning }} />
         </div>
-        {requests[0] !== undefined && <Code request={requests[0]} />}
-      </Form>
-      <Results attempts={attempts} again={again} onEdit={edit} />
-    </div>
+        <Results attempts={attempts} again={again} onEdit={edit} />
+      </div>
+    </Form>
+  )
+}
+
+type SendProps = ReturnType<typeof useWanted> &
+  Pick<ReturnType<typeof useAttempts>, 'attempts' | 'isRunning'>
+
+function Send({
+  options,
+  inputs,
+  choice,
+  isEdit,
+  chosen,
+  attempts,
+  isRunning,
+  ...wanted
+}: SendProps) {
+  const isShort = inputs.inputs.length < options.inputsMin
+  return (
+    <>
+      {isShort && <p class="hint above">This model only edits pictures. Add a picture to edit.</p>}
+      <div class="row">
+        {/* It stays enabled while calls run: a disabled button would lose the focus. */}
+        <button
+          disabled={isShort || choice.prompt.trim() === ''}
+          aria-disabled={isRunning ? 'true' : undefined}
+        >
+          {buttonText({
+            isEdit,
+            count: choice.n * chosen.length,
+            price: sumText(wanted.prices, wanted.priced),
+          })}
+        </button>
+        {isRunning && (
+          <button
+            type="button"
+            class="plain"
+            onClick={() => attempts.forEach((one) => one.state === 'running' && one.cancel())}
+          >
+            Cancel all
+          </button>
+        )}
+      </div>
+    </>
   )
 }
 
 function Results(results: ComponentProps<typeof Columns>) {
   return (
-    <div>
+    <>
       {results.attempts.length === 0 && (
         <div class="card empty preview">
           <Icon name="picture" />
@@ -106,8 +142,8 @@ function Results(results: ComponentProps<typeof Columns>) {
         </div>
       )}
       <Columns {...results} />
-      <Gallery onEdit={results.onEdit} />
-    </div>
+      <Gallery {...results} />
+    </>
   )
 }
 
@@ -146,12 +182,19 @@ function useWanted({ models, mode, handed }: Props) {
   }
 }
 
-function Prompt({ value, onInput }: { value: string; onInput: (value: string) => void }) {
+type PromptProps = {
+  field: Ref<HTMLTextAreaElement>
+  value: string
+  onInput: (value: string) => void
+}
+
+function Prompt({ field, value, onInput }: PromptProps) {
   return (
     <Field label="Prompt">
       {(attributes) => (
         <textarea
           {...attributes}
+          ref={field}
           rows={3}
           required
           placeholder="A lighthouse in a storm"
