@@ -22,7 +22,7 @@ const sources = [
   'third-party/figtree/*',
   'generated/client-values.ts',
 ]
-const packages = ['vite', 'preact', '@preact/signals', 'openapi-fetch', 'yaml']
+const packages = ['vite', 'preact', '@preact/signals', 'openapi-fetch', 'yaml', 'marked']
 const mark = join(root, 'dashboard/dist/built-from')
 /** A folder that exists while a process builds. */
 const lock = join(root, 'node_modules/.cache/dashboard.lock')

@@ -182,7 +182,8 @@ describe('what the dashboard holds of other packages', () => {
     expect(named.map(([, name, version]) => `${name}@${version}`)).to.have.members(
       [...bundled, ...kept.filter(({ folder }) => folder === 'third-party/figtree')].map(nameOf),
     )
-    const [, ...texts] = notices.split(/^## /m)
+    // Licences may have titles of their own.
+    const [, ...texts] = notices.split(/^## (?=\S+ - \S+ \()/m)
     for (const text of texts) expect(text).to.match(/^Copyright/m)
   })
 })

@@ -1,8 +1,8 @@
 import { CopyButton } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
+import { Markdown } from '../../elements/markdown.tsx'
 import type { Answer as AnswerState } from './chat-stream.ts'
 import { Receipt, secondsText, useElapsedMs } from './columns.tsx'
-import { Said } from './said.tsx'
 
 /** The answer of one model, while it streams and after. */
 export function Answer({ answer, count }: { answer: AnswerState; count: number }) {
@@ -16,7 +16,7 @@ export function Answer({ answer, count }: { answer: AnswerState; count: number }
           <p class="quiet thoughts">{reasoning}</p>
         </details>
       )}
-      <Said text={text} />
+      <Markdown text={text} />
       {pictures.map((url, index) => (
         <img key={index} class="drawn" src={url} alt={`Picture ${index + 1} by ${model}`} />
       ))}
