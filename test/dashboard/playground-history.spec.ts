@@ -52,6 +52,7 @@ describe('the history and the links of the playground', () => {
     await page.getByLabel('Message').fill('What is a fox?')
     await button(page, /^Send/).click()
     await page.getByText('tokens in').waitFor()
+    await eventually(async () => expect(await page.evaluate(count)).to.equal(2))
     await page.reload()
 
     await openHistory(page)
@@ -215,7 +216,7 @@ const scrolled = `[...document.querySelectorAll('main *')]
 
 /** Fields and buttons that another element covers when they have the focus. */
 const covered = `[...document.querySelectorAll('main :is(input:not(.hidden), select, textarea, button)')]
-  .filter((one) => one.offsetParent !== null)
+  .filter((one) => one.checkVisibility())
   .filter((one) => {
     one.focus()
     const { left, top, width, height } = one.getBoundingClientRect()
