@@ -218,7 +218,7 @@ const scrolled = `[...document.querySelectorAll('main *')]
 const covered = `[...document.querySelectorAll('main :is(input:not(.hidden), select, textarea, button)')]
   .filter((one) => one.checkVisibility())
   .filter((one) => {
-    one.focus()
+    one.scrollIntoView({ block: 'nearest' })
     const { left, top, width, height } = one.getBoundingClientRect()
     const at = document.elementFromPoint(left + width / 2, top + height / 2)
     return !(one === at || one.contains(at))
