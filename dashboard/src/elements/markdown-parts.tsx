@@ -3,7 +3,8 @@ import { h, type ComponentChildren } from 'preact'
 import { Snippet } from './copy.tsx'
 
 /** The elements of parsed Markdown. The lexer has no extensions, and makes no other tokens. */
-export const partsOf = (tokens: readonly Token[] = []) => (tokens as readonly MarkedToken[]).map(partOf)
+export const partsOf = (tokens: readonly Token[] = []) =>
+  (tokens as readonly MarkedToken[]).map(partOf)
 
 function partOf(token: MarkedToken, key: number): ComponentChildren {
   switch (token.type) {

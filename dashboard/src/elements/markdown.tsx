@@ -66,9 +66,15 @@ async function parse(text: string): Promise<Parts> {
     resolve(undefined)
   }
   const timer = setTimeout(fail, parseMsMax)
-  worker.onmessage = ({ data }: MessageEvent<readonly Token[] | undefined>) =>
+  const ended = new AbortController()
+  const { signal } = ended
+  const take = ({ data }: MessageEvent<readonly Token[] | undefined>) =>
     resolve(data && loaded.partsOf(data))
-  worker.onerror = fail
+  worker.addEventListener('message', take, { signal })
+  worker.addEventListener('error', fail, { signal })
   worker.postMessage(text)
-  return promise.finally(() => clearTimeout(timer))
+  return promise.finally(() => {
+    clearTimeout(timer)
+    ended.abort()
+  })
 }
