@@ -50,7 +50,7 @@ function Entries({ onOpen }: Props) {
     <>
       <WhenLoaded loaded={loaded}>
         {(entries) => (
-          <ul class="entries" aria-label="Entries">
+          <ul class="history-list" aria-label="Entries">
             {entries.length === 0 && <li class="quiet">Nothing yet.</li>}
             {entries.map((entry) => (
               <li key={entry.id}>
