@@ -42,7 +42,14 @@ export type KeptPackage = {
 const keptFolders = ['third-party/figtree', 'src/providers/sandbox/font']
 
 /** Packages that are bundled in the dashboard's files for browsers. */
-const bundled = ['preact', '@preact/signals', '@preact/signals-core', 'openapi-fetch', 'yaml', 'marked']
+const bundled = [
+  'preact',
+  '@preact/signals',
+  '@preact/signals-core',
+  'openapi-fetch',
+  'yaml',
+  'marked',
+]
 
 type Lock = { packages: Record<string, LockedPackage> }
 

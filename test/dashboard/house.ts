@@ -20,7 +20,14 @@ const styles = globSync('dashboard/src/**/*.css', { cwd: projectFolder }).map(re
 
 /** Layers of the dashboard, lowest first. Each layer imports only from lower layers. */
 const layers = ['data', 'elements', 'pages', 'layout', 'app.tsx', 'main.tsx']
-const packages = new Set(['preact', 'preact/hooks', '@preact/signals', 'openapi-fetch', 'yaml', 'marked'])
+const packages = new Set([
+  'preact',
+  'preact/hooks',
+  '@preact/signals',
+  'openapi-fetch',
+  'yaml',
+  'marked',
+])
 /** Ways to interpret a text as HTML. They are forbidden, because texts may come from attackers. */
 const marks = /\b(innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|srcdoc)\b/
 const programs = /\beval\(|\bnew Function\b|\bdocument\.write\b|\bjavascript:/
