@@ -1,8 +1,15 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { expectCount, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { until } from '../support/until.ts'
 
 const pictures = process.env['PICTURES']
+const looks = [
+  [280, 'light'],
+  [390, 'dark'],
+  [768, 'light'],
+  [1280, 'dark'],
+] as const
 
 describe('passkeys in the dashboard', () => {
   // Browsers have no passkeys at an address.
@@ -27,9 +34,9 @@ describe('passkeys in the dashboard', () => {
     await page.goto(`${home()}/dashboard/you`)
     return page
   }
-  const enterByPassword = async (page: Page) => {
-    await page.getByLabel('E-mail').fill(dashboard.owner.email)
-    await page.getByLabel('Password', { exact: true }).fill(dashboard.owner.password)
+  const enterByPassword = async (page: Page, { email, password } = dashboard.owner) => {
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill(password)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'You' }).waitFor()
   }
@@ -44,7 +51,8 @@ describe('passkeys in the dashboard', () => {
     page.getByRole('button', { name: 'Sign out', exact: true }).click()
   const picture = async (page: Page, name: string) => {
     if (pictures === undefined) return
-    for (const width of [390, 1280]) {
+    for (const [width, colorScheme] of looks) {
+      await page.emulateMedia({ colorScheme })
       await page.setViewportSize({ width, height: 900 })
       await page.screenshot({ path: `${pictures}/${name}-${width}.png`, fullPage: true })
     }
@@ -97,6 +105,39 @@ describe('passkeys in the dashboard', () => {
     await page.reload()
     await page.getByLabel('E-mail').waitFor()
     await expectCount(byPasskey, 0)
+  })
+
+  it('sign in again after a session has ended, and keep the page of no other person', async () => {
+    const { gateway, owner } = dashboard
+    const page = await openThere()
+    await enterByPassword(page)
+    await add(page, 'Laptop of Ada', owner.password)
+    await page.getByText('You can sign in with the passkey Laptop of Ada.').waitFor()
+    const name = page.getByLabel('Name', { exact: true })
+    const email = page.getByLabel('E-mail')
+    const isOf = (address: string) =>
+      until(`the page is of ${address}`, async () => (await email.inputValue()) === address)
+    const endAndEnterAgain = async () => {
+      await name.fill('Typed before')
+      await gateway.db.deleteFrom('sessions').where('user_agent', 'like', 'Mozilla%').execute()
+      await page.getByRole('button', { name: 'Save the name' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+      await dialog.waitFor()
+      await expectGoodLooks(page)
+      await picture(page, 'again')
+      await dialog.getByRole('button', { name: 'Sign in with a passkey' }).click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+    await endAndEnterAgain()
+    expect(await name.inputValue()).to.equal('Typed before')
+    await signOut(page)
+    const grace = { email: 'grace@example.com', name: 'Grace', password: 'a sentence of Grace' }
+    await gateway.post('/api/people', grace, { key: null })
+    await enterByPassword(page, { ...owner, ...grace })
+    await isOf(grace.email)
+    await endAndEnterAgain()
+    await isOf(owner.email)
+    expect(await name.inputValue()).to.equal('Ada Lovelace')
   })
 
   it('say where they work, when the page is opened at an address', async () => {

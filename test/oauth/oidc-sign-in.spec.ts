@@ -3,7 +3,12 @@ import { useOidc, ada, createBrowser, publicUrl } from '../support/oidc-gateway.
 import { forEachStore } from '../support/each-store.ts'
 import { startGateway } from '../support/gateway.ts'
 import { expectError } from '../support/expect-error.ts'
+import { createAuthenticator } from '../support/authenticator.ts'
+import { ownPassword, withPasskey } from '../support/passkey-requests.ts'
+import type { components } from '../../generated/types.ts'
 import { createVisitor, register } from './pages/visitor.ts'
+
+type PasskeyOptions = components['schemas']['PasskeyOptions']
 
 forEachStore('sign-in with OpenID Connect', () => {
   const oidc = useOidc()
@@ -151,6 +156,40 @@ forEachStore('sign-in with OpenID Connect', () => {
     const page = await createVisitor(oidc.gateway, { origin: publicUrl }).open(path)
     expect(page.html).to.contain('Sign in with &lt;Example&gt;').and.not.contain('name="password"')
     expect(page.html).to.match(/href="\/oauth\/sign-in\?return_to=%2Foauth%2Finteraction%2F[\w-]+"/)
+  })
+
+  it('replaces passkeys together with passwords; their persons still list and remove them', async () => {
+    const browser = await start({ variables: { PASSWORD_SIGN_IN: 'closed' } })
+    const { gateway } = oidc
+    const { id, authenticator, headers } = await withPasskey(gateway, publicUrl)
+    const post = (path: string, body: object) => gateway.post(path, body, { key: null, headers })
+    const optionsOf = async (path: string) =>
+      (await (await post(path, { current_password: ownPassword })).json()) as PasskeyOptions
+    const stateOf = async () =>
+      (await gateway.fetch('/api/entrance', { key: null })).json() as Promise<object>
+    const [forSignIn, forAdding] = [
+      await optionsOf('/api/sessions/passkey/options'),
+      await optionsOf('/api/me/passkeys/options'),
+    ]
+    expect(await stateOf()).to.include({ password_sign_in: 'open', passkeys: true })
+    oidc.provider.people['ada-1'] = { ...ada, groups: ['owners'] }
+    await browser.open('/oauth/sign-in')
+    expect(await stateOf()).to.include({ password_sign_in: 'closed', passkeys: false })
+    const credential = createAuthenticator(publicUrl).create(forAdding)
+    for (const [path, body] of [
+      ['/api/sessions/passkey/options', {}],
+      ['/api/sessions/passkey', authenticator.get(forSignIn)],
+      ['/api/me/passkeys/options', { current_password: ownPassword }],
+      ['/api/me/passkeys', { name: 'Another', credential }],
+    ] as const) {
+      const answer = await post(path, body)
+      expect(answer.headers.get('set-cookie')).to.equal(null)
+      await expectError(answer, { status: 403, code: 'password_sign_in_closed' })
+    }
+    const listed = await gateway.fetch('/api/me/passkeys', { key: null, headers })
+    expect(((await listed.json()) as { data: object[] }).data).to.have.length(1)
+    const removal = { method: 'DELETE', key: null, headers }
+    expect((await gateway.fetch(`/api/me/passkeys/${id}`, removal)).status).to.equal(204)
   })
 
   it('is not offered without a provider', async () => {

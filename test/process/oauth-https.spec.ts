@@ -98,6 +98,14 @@ for (const [program, start] of proxies) {
       )
     })
 
+    it('lets a person sign in with a passkey of its public host, whatever the forwarded headers say', () => {
+      const { statuses, rpId, set, refusal } = facts.passkey
+      expect(statuses).to.deep.equal([201, 201, 401])
+      expect(rpId).to.equal('localhost')
+      expect(set).to.match(/^__Host-gateway_session=.*; Secure;/)
+      expect(refusal).to.contain(`passkeys of this gateway work only at ${url}.`)
+    })
+
     it('answers with the same addresses for any Host and X-Forwarded-Proto', () => {
       const { honest, forged } = facts.answers
       expect(forged).to.deep.equal(honest)

@@ -3,7 +3,9 @@ import { request } from 'node:https'
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { components } from '../../generated/types.ts'
 import { createVisitor, onwardOf, register } from '../oauth/pages/visitor.ts'
+import { createAuthenticator } from './authenticator.ts'
 import { callTool, textOf } from './mcp-client.ts'
 import { createTestProvider } from './oauth-provider.ts'
 import { approveClient } from './oauth-person.ts'
@@ -22,6 +24,9 @@ const forged = {
   forwarded: 'host=evil.example;proto=http',
 }
 
+const ada = { email: 'ada@example.com', name: 'Ada', password: 'a sentence of hers' }
+
+type Schemas = components['schemas']
 type Answer = { status: number; headers: IncomingHttpHeaders; text: string }
 
 /** A GET with headers that `fetch` does not allow. */
@@ -71,7 +76,6 @@ async function signIn() {
   const asking = await register({ url })
   const visitor = createVisitor({ url })
   const first = await visitor.open(asking.path)
-  const ada = { email: 'ada@example.com', name: 'Ada', password: 'a sentence of hers' }
   const person = await fetch(`${url}/api/people`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
@@ -88,6 +92,41 @@ async function signIn() {
     asksAtOnce: again.html.includes('Connect this application?'),
     cookies,
     set: person.headers.get('set-cookie'),
+  }
+}
+
+/** Adds a passkey of the person who has signed up, and signs in with it, with forged headers. */
+async function enterWithPasskey() {
+  const { host: _, ...lies } = forged
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    fetch(url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: url, ...lies, ...headers },
+      body: JSON.stringify(body),
+    })
+  const first = await post('/api/sessions', { email: ada.email, password: ada.password })
+  const [cookie = ''] = first.headers.getSetCookie()[0]!.split(';')
+  const { csrf_token: csrf } = (await first.json()) as Schemas['SignedIn']
+  const own = { cookie, 'x-csrf-token': csrf }
+  const optionsOf = async (answer: Response) => (await answer.json()) as Schemas['PasskeyOptions']
+  const starting = await post('/api/me/passkeys/options', { current_password: ada.password }, own)
+  const authenticator = createAuthenticator(url)
+  const credential = authenticator.create(await optionsOf(starting))
+  const added = await post('/api/me/passkeys', { name: 'Laptop', credential }, own)
+  const path = '/api/sessions/passkey'
+  const asked = await optionsOf(await post(`${path}/options`, {}))
+  const entered = await post(path, authenticator.get(asked))
+  const lying = authenticator.get(await optionsOf(await post(`${path}/options`, {})), {
+    origin: 'http://evil.example',
+    rpId: 'evil.example',
+  })
+  // The address of the gateway without the proxy.
+  const inside = { origin: 'http://localhost:8080', 'sec-fetch-site': 'same-origin' }
+  return {
+    statuses: [added.status, entered.status, (await post(path, lying)).status],
+    rpId: asked.public_key['rpId'],
+    set: entered.headers.get('set-cookie'),
+    refusal: await (await post(`${path}/options`, {}, inside)).text(),
   }
 }
 
@@ -124,6 +163,7 @@ async function compare() {
 const facts = {
   connected: await connect(),
   person: await signIn(),
+  passkey: await enterWithPasskey(),
   answers: await compare(),
 }
 process.stdout.write(`${JSON.stringify(facts)}\n`)

@@ -5,7 +5,8 @@ import type { TestGateway } from './gateway.ts'
 type PasskeyOptions = components['schemas']['PasskeyOptions']
 type Headers = Readonly<Record<string, string>>
 
-const password = 'correct horse battery'
+/** The password of each person here. */
+export const ownPassword = 'correct horse battery'
 let made = 0
 
 /** Prepares a valid request for each operation on passkeys. */
@@ -16,11 +17,11 @@ export const passkeyRequests = {
     return { body: authenticator.get(options) }
   },
   startPasskey: async (gateway: TestGateway) => ({
-    body: { current_password: password },
-    headers: await withPassword(gateway, password),
+    body: { current_password: ownPassword },
+    headers: await withPassword(gateway, ownPassword),
   }),
   createPasskey: async (gateway: TestGateway) => {
-    const headers = await withPassword(gateway, password)
+    const headers = await withPassword(gateway, ownPassword)
     return { body: await newPasskey(gateway, createAuthenticator(gateway.url), headers), headers }
   },
   deletePasskey: async (gateway: TestGateway) => {
@@ -41,9 +42,10 @@ export async function withPassword(
   return { cookie, 'x-csrf-token': letIn.signedIn.csrf_token }
 }
 
-async function withPasskey(gateway: TestGateway) {
-  const headers = await withPassword(gateway, password)
-  const authenticator = createAuthenticator(gateway.url)
+/** A new person with a passkey, in a browser at `origin`. */
+export async function withPasskey(gateway: TestGateway, origin: string = gateway.url) {
+  const headers = await withPassword(gateway, ownPassword)
+  const authenticator = createAuthenticator(origin)
   const body = await newPasskey(gateway, authenticator, headers)
   const answer = await gateway.post('/api/me/passkeys', body, { key: null, headers })
   const { id = 'psk_none' } = (await answer.json()) as { id?: string }
@@ -56,7 +58,7 @@ async function newPasskey(gateway: TestGateway, authenticator: Authenticator, he
 }
 
 async function optionsOf(gateway: TestGateway, path: string, headers: Headers) {
-  const body = { current_password: password }
+  const body = { current_password: ownPassword }
   const answer = await gateway.post(path, body, { key: null, headers: { ...headers } })
   // A gateway that refuses everything returns no options.
   const none = { public_key: { user: { id: '' }, challenge: '' } }
