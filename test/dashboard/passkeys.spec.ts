@@ -76,7 +76,7 @@ describe('passkeys in the dashboard', () => {
     await expectGoodLooks(page)
     await picture(page, 'you')
     await add(page, 'Another', dashboard.owner.password)
-    await page.getByText('This device already has a passkey of yours').waitFor()
+    await page.getByText('already has a passkey of yours').waitFor()
     await page.getByRole('button', { name: 'Close' }).click()
     await signOut(page)
     await byPasskey.waitFor()

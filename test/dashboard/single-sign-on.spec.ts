@@ -1,4 +1,4 @@
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { expectCount, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import { oidcVariables } from '../support/oidc-gateway.ts'
 import { startOpenIdProvider, type TestOpenIdProvider } from '../support/openid-provider.ts'
 
@@ -54,5 +54,25 @@ describe('signing in to the dashboard with OpenID Connect', () => {
     await page.goto(link.replace(/^[^/]*\/\/[^/]*/, dashboard.gateway.url))
     await page.getByText('open the link of the invitation again').waitFor()
     await expectGoodLooks(page)
+  })
+
+  it('shows passkeys that exist, which can only be removed', async () => {
+    const { gateway, open } = dashboard
+    const { personId, ...person } = await gateway.people.signIn()
+    const page = await open('/you', { as: person })
+    await page.getByRole('heading', { name: 'Password' }).waitFor()
+    await page.getByRole('region', { name: 'Sessions' }).waitFor()
+    await expectCount(page.getByRole('heading', { name: 'Passkeys' }), 0)
+    const times = { created_at: Date.now(), last_used_at: null }
+    const key = { credential_id: 'AAAA', public_key: Buffer.alloc(1), counter: 0 }
+    const row = { id: 'psk_a', person_id: personId, name: 'Laptop', ...key, ...times }
+    await gateway.db.insertInto('passkeys').values(row).execute()
+    await page.reload()
+    await page.getByText('lets nobody sign in with a password or passkey').waitFor()
+    await expectGoodLooks(page)
+    await expectCount(page.getByRole('button', { name: 'Add a passkey…' }), 0)
+    await page.getByRole('button', { name: 'Remove Laptop…' }).click()
+    await page.getByRole('button', { name: 'Remove the passkey' }).click()
+    await page.getByRole('heading', { name: 'Passkeys' }).waitFor({ state: 'detached' })
   })
 })

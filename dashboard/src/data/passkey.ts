@@ -14,6 +14,7 @@ export async function addPasskey(name: string, password: string): Promise<void> 
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
   const credential = await jsonOf<Schemas['PasskeyAttestation']>(
     navigator.credentials.create({ publicKey }),
+    'This device, or its password manager, already has a passkey of yours for this gateway.',
   )
   await bodyOf(POST('/api/me/passkeys', { body: { name, credential } }))
 }
@@ -32,19 +33,20 @@ export async function enterWithPasskey(): Promise<void> {
   } else enter(entered)
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  InvalidStateError: 'This device already has a passkey of yours for this gateway.',
-  NotAllowedError:
-    'The browser got no passkey: it was cancelled, took too long, or none fits. Try again.',
-}
+const noPasskey =
+  'The browser got no passkey: it was cancelled, took too long, or none fits. Try again.'
 
 /** The browser's answer as JSON. Throws a Refusal that says what to do. */
-async function jsonOf<Answer>(asked: Promise<Credential | null>): Promise<Answer> {
+async function jsonOf<Answer>(
+  asked: Promise<Credential | null>,
+  invalidState = noPasskey,
+): Promise<Answer> {
   const credential = await asked.catch((error: unknown) => {
-    const reason = error instanceof Error ? reasons[error.name] : undefined
-    throw new Refusal(reason ?? `The browser allows no passkey here: ${String(error)}`, {
-      status: 0,
-    })
+    const { name = '' } = error instanceof Error ? error : {}
+    const text =
+      { InvalidStateError: invalidState, NotAllowedError: noPasskey }[name] ??
+      `The browser allows no passkey here: ${String(error)}`
+    throw new Refusal(text, { status: 0 })
   })
   // Only credentials of this type were asked for.
   return (credential as PublicKeyCredential).toJSON() as Answer

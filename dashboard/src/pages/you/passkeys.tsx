@@ -18,14 +18,15 @@ import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { deviceOf } from './device.ts'
 
-/** Passkeys of the person; nothing where people sign in without passwords. */
+/** Passkeys of the person. Where passwords are closed, those that exist can only be removed. */
 export function Passkeys() {
   const passkeys = usePages('passkeys', (page, signal) =>
     bodyOf(GET('/api/me/passkeys', { params: { query: page }, signal })),
   )
   const { data: entrance } = useEntrance()
   const [said, say] = useSaid()
-  if (entrance?.password_sign_in === 'closed') return null
+  const isClosed = entrance?.password_sign_in === 'closed'
+  if (isClosed && !passkeys.data?.length) return null
   const changed = (text: string) => {
     say(text)
     passkeys.again()
@@ -34,7 +35,7 @@ export function Passkeys() {
     <section class="card">
       <div class="head">
         <h2>Passkeys</h2>
-        {offersPasskeys && (
+        {offersPasskeys && !isClosed && (
           <DialogButton button={{ text: 'Add a passkey…', class: 'plain small' }}>
             {(close) => <Add onClose={close} onDone={changed} />}
           </DialogButton>
@@ -42,9 +43,11 @@ export function Passkeys() {
       </div>
       <Said said={said} />
       <p class="hint">
-        {offersPasskeys
-          ? 'Sign in with your fingerprint, face or PIN instead of your password.'
-          : 'This browser has no passkeys here. They need https or localhost.'}
+        {isClosed
+          ? 'This gateway lets nobody sign in with a password or passkey.'
+          : offersPasskeys
+            ? 'Sign in with your fingerprint, face or PIN instead of your password.'
+            : 'This browser has no passkeys here. They need https or localhost.'}
       </p>
       <WhenLoaded loaded={passkeys}>
         {(all) =>
