@@ -11,7 +11,7 @@ const outside = 'https://outside.example'
 /** Kinds of parts in which models answer. */
 const ordinary = `# A title
 
-Some **bold**, *slanted* and ~~struck~~ text with \`code &amp; more\`, 3 &lt; 4 and a [link](${outside}/page?a=1&b=2).
+Some **bold**, *slanted* and ~~struck~~ text with \`code &amp; more\`, 3 &lt; 4 and a [link](${outside}/page?a=1&amp;b=2).
 
 1. one
    - inner
@@ -22,13 +22,21 @@ Some **bold**, *slanted* and ~~struck~~ text with \`code &amp; more\`, 3 &lt; 4 
 
 > quoted
 
+Roses are red,
+violets <smirk> blue.
+
+<plan>
+one
+two
+</plan>
+
 \`\`\`ts
 const answer = '<b>42</b>'
 \`\`\`
 
 | Fruit | Price |
 |-------|------:|
-| Pear  | 1.20  |
+| Pear<br>Plum | 1.20  |
 `
 
 /** Everything that could run, load or leave. */
@@ -86,6 +94,12 @@ describe('Markdown in the playground', () => {
     await answer.getByText('3 < 4', { exact: false }).waitFor()
     await answer.getByText('☑ done').waitFor()
     await answer.getByRole('cell', { name: '1.20' }).waitFor()
+    // As chat programs do, lines end where the model ended them, and no tag is lost.
+    expect(await answer.getByText('Roses are red').innerText()).to.equal(
+      'Roses are red,\nviolets <smirk> blue.',
+    )
+    expect(await answer.getByText('<plan>').innerText()).to.equal('<plan>\none\ntwo\n</plan>')
+    expect(await answer.getByRole('cell', { name: 'Pear' }).innerText()).to.equal('Pear\nPlum')
     await answer.getByText(`const answer = '<b>42</b>'`).waitFor()
     const link = answer.getByRole('link', { name: 'link', exact: true })
     expect(await link.getAttribute('href')).to.equal(`${outside}/page?a=1&b=2`)

@@ -44,6 +44,7 @@ describe('the history and the links of the playground', () => {
     await openHistory(page)
     await button(page, 'Keep a history in this browser').click()
     await page.getByText('Nothing yet.').waitFor()
+    await page.locator('dialog button:focus').waitFor()
     await page.keyboard.press('Escape')
     await page.getByLabel('Quality').selectOption('high')
     await draw(page, 'A lighthouse at noon')

@@ -109,6 +109,18 @@ describe('the playground', () => {
     ])
     await page.getByText('Stopped.').waitFor()
     await expectGoodLooks(page)
+    await say(page, 'Message', 'Not yet')
+    await page.getByRole('button', { name: 'Pictures', exact: true }).click()
+    await say(page, 'Prompt', 'A half-finished prompt')
+    await page.getByRole('button', { name: 'Chat', exact: true }).click()
+    await page.getByText('Stopped.').waitFor()
+    const message = page.getByLabel('Message')
+    expect(await message.inputValue()).to.equal('Not yet')
+    // Safari's Enter at the end of a Japanese word, which no composition surrounds.
+    await message.dispatchEvent('keydown', { key: 'Enter', keyCode: 229 })
+    expect(await message.inputValue()).to.equal('Not yet')
+    await page.getByRole('button', { name: 'Pictures', exact: true }).click()
+    expect(await page.getByLabel('Prompt').inputValue()).to.equal('A half-finished prompt')
   })
 
   it('suggests a second model with the needed capabilities, and names missing ones', async () => {

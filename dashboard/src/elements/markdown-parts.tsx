@@ -44,8 +44,16 @@ function partOf(token: MarkedToken, key: number): ComponentChildren {
       return token.checked ? '☑ ' : '☐ '
     case 'text':
       return token.tokens === undefined ? decoded(token.text) : partsOf(token.tokens)
-    case 'escape':
     case 'html':
+      // Models use it for lines in cells of tables.
+      if (/^<br ?\/?>$/i.test(token.text)) return <br key={key} />
+      if (!token.block) return token.text
+      return (
+        <p key={key} class="verbatim">
+          {token.text}
+        </p>
+      )
+    case 'escape':
       return token.text
     default:
       return null
@@ -54,10 +62,11 @@ function partOf(token: MarkedToken, key: number): ComponentChildren {
 
 /** A link, or its text if the address is not on the web. */
 function Link({ href, of }: { href: string; of: ComponentChildren }) {
-  const isSafe = URL.canParse(href) && /^(?:https?|mailto):$/.test(new URL(href).protocol)
+  const address = decoded(href)
+  const isSafe = URL.canParse(address) && /^(?:https?|mailto):$/.test(new URL(address).protocol)
   if (!isSafe) return of
   return (
-    <a href={href} title={href} target="_blank" rel="noopener noreferrer nofollow">
+    <a href={address} title={address} target="_blank" rel="noopener noreferrer nofollow">
       {of}
     </a>
   )

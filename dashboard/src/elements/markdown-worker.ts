@@ -2,6 +2,8 @@ import { lexer } from 'marked'
 
 /** Deeper parts are shown verbatim: browsers are slow with deeply nested elements. */
 const depthMax = 40
+/** Chat programs show the single line ends of models, e.g. of poems. */
+const options = { gfm: true, breaks: true }
 /** Maximum number of parts; those after them are shown verbatim. */
 const partsMax = 20_000
 let partsLeft = 0
@@ -12,7 +14,7 @@ export const startWorker = (): Worker => new Worker(import.meta.url, { type: 'mo
 function answer({ data }: MessageEvent<string>): void {
   partsLeft = partsMax
   try {
-    postMessage(bounded(lexer(data), 0))
+    postMessage(bounded(lexer(data, options), 0))
   } catch {
     // Thousands of nested quotations exceed the stack.
     postMessage(undefined)

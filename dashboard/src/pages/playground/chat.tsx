@@ -103,7 +103,9 @@ function Message({ value, onInput, onSend }: MessageProps) {
           value={value}
           onInput={(event) => onInput(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+            // Safari ends the composition before the Enter that accepts it, whose code is 229.
+            if (event.isComposing || event.keyCode === 229) return
+            if (event.key !== 'Enter' || event.shiftKey) return
             event.preventDefault()
             onSend()
           }}
@@ -120,10 +122,11 @@ type Saying = Pick<Turn, 'text' | 'pictures'> & {
 type TurnsProps = { mode: Mode; handed: Handed; form: ChatForm }
 
 /** The turns of the conversation, rendered once per animation frame while an answer streams. */
-function useTurns({ mode, handed: { opened }, form }: TurnsProps) {
-  const before = opened?.kind === 'chat' ? opened : undefined
-  const [turns, setTurns] = useState<readonly Turn[]>(before?.turns ?? [])
-  const id = useRef(before?.id ?? newAttemptKey())
+function useTurns({ mode, handed, form }: TurnsProps) {
+  const [turns, setTurns] = useState<readonly Turn[]>(handed.said?.turns ?? [])
+  const id = useRef(handed.said?.id ?? newAttemptKey())
+  handed.said = { id: id.current, turns }
+  handed.chat = form
   const frame = useRef(0)
   const open = useRef<Turn | undefined>(undefined)
   useEffect(

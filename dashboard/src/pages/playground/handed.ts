@@ -10,10 +10,15 @@ import { noChoice, type Choice } from './image-request.ts'
 // The address of a link to another form in the same tab.
 addEventListener('hashchange', () => location.hash.includes('=') && location.reload())
 
-/** What the page Pictures, a link or the history hands to the playground. */
+/**
+ * What the page Pictures, a link or the history hands to the playground. Each tab changes it, so that the form and the
+ * conversation are the same when the person comes back to the tab.
+ */
 export type Handed = {
   choice: Choice
   chat: ChatForm
+  /** The conversation. */
+  said?: Pick<Entry & { kind: 'chat' }, 'id' | 'turns'>
   /** The entry of the history that was opened. */
   opened?: Entry
   /** A picture to edit. */
@@ -43,7 +48,7 @@ export async function loadHanded(
     chat: formInPlace(noChat),
   }
   if (opened?.kind === 'pictures') return { ...handed, choice: opened.form, opened }
-  if (opened?.kind === 'chat') return { ...handed, chat: opened.form, opened }
+  if (opened?.kind === 'chat') return { ...handed, chat: opened.form, said: opened }
   if (again !== null) {
     const job = await retrieveJob(again, { mode, signal })
     return { ...handed, choice: choiceOf(job), lacksInputs: job.operation === 'edit' }

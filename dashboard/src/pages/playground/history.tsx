@@ -26,18 +26,24 @@ export function HistoryButton({ onOpen }: Props) {
             This browser can keep your prompts, conversations and pictures: at most {entriesMax}{' '}
             entries and {megabytesMax} MB, the newest, until you sign out or delete them.
           </p>
-          {isKept.value ? (
+          {isKept.value && (
             <Entries
               onOpen={(entry) => {
                 close()
                 onOpen(entry)
               }}
             />
-          ) : (
-            <button type="button" onClick={startHistory}>
-              Keep a history in this browser
-            </button>
           )}
+          {/* One button, which keeps the focus. */}
+          <button
+            type="button"
+            class={isKept.value ? 'danger' : undefined}
+            onClick={() => (isKept.value ? void deleteHistory() : startHistory())}
+          >
+            {isKept.value
+              ? 'Delete the history and switch it off'
+              : 'Keep a history in this browser'}
+          </button>
         </Dialog>
       )}
     </DialogButton>
@@ -47,35 +53,30 @@ export function HistoryButton({ onOpen }: Props) {
 function Entries({ onOpen }: Props) {
   const loaded = useLoad('history', loadEntries)
   return (
-    <>
-      <WhenLoaded loaded={loaded}>
-        {(entries) => (
-          <ul class="history-list" aria-label="Entries">
-            {entries.length === 0 && <li class="quiet">Nothing yet.</li>}
-            {entries.map((entry) => (
-              <li key={entry.id}>
-                <button type="button" class="plain" onClick={() => onOpen(entry)}>
-                  {entry.kind === 'pictures' && <Thumb picture={entry.pictures[0]} />}
-                  <span>
-                    {(entry.kind === 'chat' ? entry.turns[0]?.text : entry.form.prompt)?.slice(
-                      0,
-                      120,
-                    )}
-                    <span class="detail">
-                      {entry.models.join(', ')} · <Time at={new Date(entry.atMs).toISOString()} />
-                      {entry.mode === 'test' && ' · sandbox'}
-                    </span>
+    <WhenLoaded loaded={loaded}>
+      {(entries) => (
+        <ul class="history-list" aria-label="Entries">
+          {entries.length === 0 && <li class="quiet">Nothing yet.</li>}
+          {entries.map((entry) => (
+            <li key={entry.id}>
+              <button type="button" class="plain" onClick={() => onOpen(entry)}>
+                {entry.kind === 'pictures' && <Thumb picture={entry.pictures[0]} />}
+                <span>
+                  {(entry.kind === 'chat' ? entry.turns[0]?.text : entry.form.prompt)?.slice(
+                    0,
+                    120,
+                  )}
+                  <span class="detail">
+                    {entry.models.join(', ')} · <Time at={new Date(entry.atMs).toISOString()} />
+                    {entry.mode === 'test' && ' · sandbox'}
                   </span>
-                </button>
-              </li>
-            ))}
-          </ul>
-        )}
-      </WhenLoaded>
-      <button type="button" class="danger" onClick={() => void deleteHistory()}>
-        Delete the history and switch it off
-      </button>
-    </>
+                </span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </WhenLoaded>
   )
 }
 

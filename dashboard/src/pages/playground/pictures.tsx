@@ -151,6 +151,7 @@ function Results(results: ComponentProps<typeof Columns>) {
 function useWanted({ models, mode, handed }: Props) {
   const chosen = chosenOf(models, parameter)
   const [given, setGiven] = useState(handed.choice)
+  handed.choice = given
   const options = optionsOf(chosen)
   const inputs = useInputs(options.inputsMax)
   useEffect(() => {
