@@ -8,10 +8,10 @@ import { hourMs, dayMs, type TimeRange } from './range.ts'
 export type Dimension = components['schemas']['UsageDimension']
 const tagList = sql`usage.tags`
 
-/** SQL condition: the call has this tag. */
+/** SQL condition: the call has this tag. Tags need no escapes in JSON, and to find a text is faster than to read each list. */
 export function tagged(dialect: SqlDialect, tag: string | undefined): RawBuilder<boolean> {
-  const isAmong = sql`exists (select 1 from ${tagsOf(dialect, tagList)} where tags_of_row.value = ${tag})`
-  return sql<boolean>`(tags is not null and ${isAmong})`
+  const find = sql.raw(dialect === 'sqlite' ? 'instr' : 'strpos')
+  return sql<boolean>`(tags is not null and ${find}(tags, ${`"${tag}"`}) > 0)`
 }
 
 /** Whether a report needs the tags of its calls, which only rows have. */
