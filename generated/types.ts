@@ -10500,28 +10500,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "This page is at http://127.0.0.1:8080, but passkeys of this gateway work only at https://gateway.example. Open the dashboard there.",
-                 *         "type": "invalid_request_error",
-                 *         "param": null,
-                 *         "code": "invalid_value",
-                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["ErrorResponse"];
-            };
-        };
-        /** @description The request is malformed, or the credential does not verify. */
-        WrongNewPasskey: {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "message": "You have 10 passkeys, the most that are possible. Remove one first.",
+                 *         "message": "Passkeys do not work at http://127.0.0.1:8080: they need a host name with https, or localhost. Open the dashboard at such an address; an operator sets it as BASE_URL.",
                  *         "type": "invalid_request_error",
                  *         "param": null,
                  *         "code": "invalid_value",
@@ -19337,7 +19316,7 @@ export interface operations {
                     "application/json": components["schemas"]["Passkey"];
                 };
             };
-            400: components["responses"]["WrongNewPasskey"];
+            400: components["responses"]["PasskeysUnusable"];
             401: components["responses"]["NotSignedIn"];
             403: components["responses"]["OtherOrigin"];
             405: components["responses"]["MethodNotAllowed"];

@@ -99,6 +99,14 @@ describe('the administration API', () => {
     expectRefused(accept, await accepting(person.password), 409, 'already_member')
   })
 
+  it('refuses passkeys to a page at an address', async () => {
+    const page = { origin: gateway.url, 'sec-fetch-site': 'same-origin' }
+    for (const name of ['startPasskeySession', 'startPasskey', 'createPasskey']) {
+      const row = operation(name)
+      expectRefused(row, await ask(gateway, row, {}, { headers: page }), 400, 'invalid_value')
+    }
+  })
+
   it('refuses a request with a header that has no name', async () => {
     for (const row of administrative) {
       const start = `${row.method.toUpperCase()} ${pathOf(row)} HTTP/1.1`
