@@ -81,7 +81,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
             body: JSON.stringify(body),
           })
           await answer.text()
-          answers += 1
+          if (answer.ok) answers += 1
         } catch {
           break
         }
