@@ -135,4 +135,14 @@ forEachStore('the calls of an archived month', () => {
       }
     }
   })
+
+  it('are in no report by tag, since only rows have tags', async () => {
+    for (const path of ['usage?group_by=tag', 'usage?tag=a', 'usage/export?group_by=tag']) {
+      const refused = { status: 400, code: 'invalid_value', param: 'from' }
+      expectMessage(
+        await expectError(await ask(`${path}&from=2026-01-01`), refused),
+        /Set 'from' to 2026-02-01T00:00:00\.000Z, or leave out the tag\.$/,
+      )
+    }
+  })
 })

@@ -29,10 +29,11 @@ export async function archivedBefore(
 export async function assertInStore(
   db: Kysely<Tables>,
   { accountId, from = 0 }: Range,
+  otherwise = 'export sums with GET /api/usage/export',
 ): Promise<void> {
   const until = await archivedBefore(db, { accountId, from })
   if (until === null) return
-  const text = `Calls before ${until} were archived; the operator has their files. Set 'from' to ${until}, or export sums with GET /api/usage/export.`
+  const text = `Calls before ${until} were archived; the operator has their files. Set 'from' to ${until}, or ${otherwise}.`
   throw new GatewayError('invalid_value', text, { param: 'from' })
 }
 
@@ -42,7 +43,9 @@ export function assertReportable(
   calls: Range & { filter: UsageFilter },
   groupBy: readonly Dimension[],
 ): Promise<void> {
-  return isByTag(calls.filter, groupBy) ? assertInStore(db, calls) : assertWholeHours(db, calls)
+  return isByTag(calls.filter, groupBy)
+    ? assertInStore(db, calls, 'leave out the tag')
+    : assertWholeHours(db, calls)
 }
 
 /** Throws `invalid_value` if a range begins or ends within an hour of archived calls, which have sums only. */
