@@ -63,7 +63,7 @@ describe('the API reference', () => {
     await search.fill('image job')
     await page.getByText('7 found').waitFor()
     await search.fill('partial_images')
-    await page.getByText('No operation of this name').waitFor()
+    await page.getByText('2 found').waitFor()
     expect(await found.allInnerTexts()).to.deep.equal(['Create images', 'Edit images'])
     await search.fill('/v1/embeddings')
     await search.press('Tab')

@@ -1,4 +1,4 @@
-import { lexer } from 'marked'
+import { lexer, type Token } from 'marked'
 
 /** Deeper parts are shown verbatim: browsers are slow with deeply nested elements. */
 const depthMax = 40
@@ -20,6 +20,9 @@ function answer({ data }: MessageEvent<string>): void {
     postMessage(undefined)
   }
 }
+
+/** Parses a short text of this project, whose line ends are spaces. */
+export const parseProse = (text: string): Token[] => lexer(text)
 
 if (typeof document === 'undefined') addEventListener('message', answer)
 

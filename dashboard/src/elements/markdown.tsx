@@ -1,6 +1,6 @@
 import type { Token } from 'marked'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 /** Number of characters shown; a page with more would be slow. */
 const charactersMax = 100_000
@@ -49,11 +49,24 @@ let worker: Worker | undefined
 /** Texts are parsed one after the other. */
 let last: Promise<unknown> = Promise.resolve()
 
+const importParser = async () => {
+  const loading = Promise.all([import('./markdown-worker.ts'), import('./markdown-parts.tsx')])
+  const [worker, parts] = await loading
+  return { ...worker, ...parts }
+}
+let parser: Awaited<ReturnType<typeof importParser>> | undefined
+
 /** Loads what most visits of a page do not need; without it, texts are shown verbatim. */
-const loadParser = () =>
-  Promise.all([import('./markdown-worker.ts'), import('./markdown-parts.tsx')])
-    .then(([{ startWorker }, { partsOf }]) => ({ startWorker, partsOf }))
-    .catch(() => undefined)
+export async function loadParser() {
+  parser ??= await importParser().catch(() => undefined)
+  return parser
+}
+
+/** A short text of this project in Markdown, shown at once after `loadParser`; its line ends are spaces. */
+export function Prose({ text }: { text: string }) {
+  const parts = useMemo(() => parser?.partsOf(parser.parseProse(text)) ?? <p>{text}</p>, [text])
+  return <div class="markdown">{parts}</div>
+}
 
 async function parse(text: string): Promise<Parts> {
   const loaded = await loadParser()

@@ -1,6 +1,7 @@
 import { refusalOf, type Refusal, type Schemas } from '../../data/api.ts'
 import { toRefusal } from '../../data/load.ts'
 import { away, call, type Mode } from '../../data/calling.ts'
+import { eventsOf } from '../../data/event-stream.ts'
 import { costOf } from '../../data/image-jobs.ts'
 import type { Request } from './image-request.ts'
 
@@ -74,7 +75,7 @@ async function follow(
   answer.requestId = response.headers.get('x-request-id') ?? undefined
   answer.cache = response.headers.get('x-gateway-cache')
   let isComplete = false
-  for await (const data of eventsOf(response, signal)) {
+  for await (const { data } of eventsOf(response, signal)) {
     if (data === '[DONE]') isComplete = true
     else take(answer, JSON.parse(data) as Chunk, response)
     onChange()
@@ -123,25 +124,4 @@ function take(answer: Answer, chunk: Chunk, response: Response): void {
   if (!usage) return
   answer.tokens = { input: usage.prompt_tokens, output: usage.completion_tokens }
   answer.costUsd = costOf(usage)
-}
-
-/** Yields the data of each server-sent event. */
-export async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  let rest = ''
-  for (;;) {
-    const { done, value } = await reader.read().catch((error: unknown) => {
-      throw signal.aborted ? error : away()
-    })
-    if (done) return
-    // A picture in base64 is a single line of many chunks, which is searched once.
-    if (!value.includes('\n')) {
-      rest += value
-      continue
-    }
-    const lines = (rest + value).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines)
-      if (line.startsWith('data: ')) yield line.slice('data: '.length).trim()
-  }
 }

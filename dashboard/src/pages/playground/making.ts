@@ -1,7 +1,7 @@
 import { Refusal, refusalOf, type Schemas } from '../../data/api.ts'
 import { away, call, type Mode } from '../../data/calling.ts'
+import { eventsOf } from '../../data/event-stream.ts'
 import { costOf, isRunning, requestIdOf, retrieveJob, watchJob } from '../../data/image-jobs.ts'
-import { eventsOf } from './chat-stream.ts'
 import { watchedBody, type Request } from './image-request.ts'
 
 /** Receives the state of a call. */
@@ -120,7 +120,7 @@ async function readPictures(response: Response, { signal, onPreviews }: Watch) {
   const previews: Preview[] = []
   let usage: PictureEvent['usage']
   let failed: PictureEvent | undefined
-  for await (const data of eventsOf(response, signal)) {
+  for await (const { data } of eventsOf(response, signal)) {
     const event = JSON.parse(data) as PictureEvent
     if (event.error !== undefined) {
       failed = event

@@ -1,4 +1,5 @@
 import { away } from '../../data/calling.ts'
+import { eventsOf, type StreamEvent } from '../../data/event-stream.ts'
 import { jsonOf } from './request.ts'
 
 /** The answer to a tried request as far as it has arrived. */
@@ -22,7 +23,8 @@ export type Received = {
 }
 
 const eventsMax = 200
-const charactersMax = 32 * 1024 * 1024
+
+type Reading = { signal: AbortSignal; change: () => void }
 
 /** Sends a request, and calls `onChange` after each part of the answer. Throws a Refusal when none arrives. */
 export async function receive(
@@ -53,60 +55,34 @@ export async function receive(
   }
   change()
   try {
-    if (response.headers.get('content-type')?.startsWith('image/'))
-      received.pictures = [await dataUrlOf(response)]
-    else await readText(response, received, change)
+    await read(response, received, { signal: sending.signal, change })
   } finally {
     received.isDone = true
     change()
   }
 }
 
-async function dataUrlOf(response: Response): Promise<string> {
-  const reader = new FileReader()
-  const loaded = new Promise((resolve) => reader.addEventListener('loadend', resolve))
-  reader.readAsDataURL(await response.blob())
-  await loaded
-  // A read as data URL results in a text.
-  return reader.result as string
-}
-
-async function readText(response: Response, received: Received, change: () => void) {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
-  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
-  let rest = ''
-  if (reader === undefined) return
-  for (;;) {
-    const { done, value = '' } = await reader.read()
-    if (done) break
-    received.text += value
-    if (received.text.length > charactersMax) await reader.cancel()
-    if (!isStream) continue
-    rest += value
-    // A picture in base64 is a single line of many chunks, which is searched once.
-    if (!value.includes('\n')) continue
-    change()
-    const blocks = rest.split(/\r?\n\r?\n/)
-    rest = blocks.pop() ?? ''
-    for (const block of blocks) take(received, block)
-    change()
+/** Reads an answer to its end, which is a picture, events or a text. */
+async function read(response: Response, received: Received, { signal, change }: Reading) {
+  const type = response.headers.get('content-type') ?? ''
+  if (type.startsWith('image/')) {
+    received.pictures = [URL.createObjectURL(await response.blob())]
+  } else if (type.startsWith('text/event-stream')) {
+    for await (const event of eventsOf(response, signal)) {
+      take(received, event)
+      change()
+    }
+  } else {
+    received.text = await response.text()
+    received.pictures = picturesIn(received.text)
+    received.shown = readable(received.text)
   }
-  if (isStream) return
-  received.pictures = picturesIn(received.text)
-  received.shown = readable(received.text)
 }
 
-function take(received: Received, block: string): void {
-  const field = (name: string) =>
-    block
-      .split(/\r?\n/)
-      .filter((line) => line.startsWith(`${name}:`))
-      .map((line) => line.slice(name.length + 1).trimStart())
-  const data = field('data').join('\n')
-  // A block without data is a comment, which keeps the connection open.
-  if (data === '') return
-  const event = { name: field('event')[0] ?? '', shown: readable(data), atMs: received.durationMs }
+function take(received: Received, { name, data }: StreamEvent): void {
+  received.text += `${name && `event: ${name}\n`}data: ${data}\n\n`
   received.eventCount += 1
+  const event = { name, shown: readable(data), atMs: received.durationMs }
   received.events = [...received.events.slice(1 - eventsMax), event]
   received.spoken += spokenIn(data)
   const [picture] = picturesIn(data)

@@ -115,24 +115,27 @@ function resolverOf(document: object): Contract['resolve'] {
   }
 }
 
-/** Operations that have all words in name, path, summary or tag, and those with the words in other texts. */
+/** Operations with all words in name, path, summary or tags; without one, those with the words in their other texts. */
 export function searchOperations({ operations, resolve }: Contract, text: string) {
   const words = text.toLowerCase().split(/\s+/)
-  const has = (...texts: string[]) =>
-    words.every((word) => texts.join(' ').toLowerCase().includes(word))
-  const isNamed = ({ operationId, path, summary, tags }: Operation) =>
-    has(operationId, path, summary, ...tags)
-  const isMentioned = ({ description, parameters, requestBody, summary }: Operation) =>
-    has(
-      summary,
-      description,
-      ...parameters.map(({ name }) => name),
-      ...Object.values(requestBody?.content ?? {}).flatMap(({ schema }) =>
-        Object.keys(resolve(schema).properties ?? {}),
-      ),
-    )
-  return {
-    named: operations.filter(isNamed),
-    mentioning: operations.filter((one) => !isNamed(one) && isMentioned(one)),
-  }
+  const finding = (textsOf: (operation: Operation) => readonly string[]) =>
+    operations.filter((one) => {
+      const all = textsOf(one).join(' ').toLowerCase()
+      return words.every((word) => all.includes(word))
+    })
+  const named = finding(({ operationId, path, summary, tags }) => [
+    operationId,
+    path,
+    summary,
+    ...tags,
+  ])
+  if (named.length > 0) return named
+  return finding(({ summary, description, parameters, requestBody }) => [
+    summary,
+    description,
+    ...parameters.map(({ name }) => name),
+    ...Object.values(requestBody?.content ?? {}).flatMap(({ schema }) =>
+      Object.keys(resolve(schema).properties ?? {}),
+    ),
+  ])
 }

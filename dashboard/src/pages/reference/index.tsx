@@ -6,10 +6,10 @@ import { ownNavigation } from '../../data/navigation.ts'
 import { addressOf, nameInPlace } from '../../data/place.ts'
 import { CopyButton } from '../../elements/copy.tsx'
 import { Head } from '../../elements/head.tsx'
+import { loadParser, Prose } from '../../elements/markdown.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { loadContract, searchOperations, type Contract, type Operation } from './contract.ts'
 import { Method, OperationPage } from './operation.tsx'
-import { Prose } from './schema.tsx'
 import './reference.css'
 
 /** The contract, kept for the visit. */
@@ -20,7 +20,7 @@ const search = signal('')
 export function Page() {
   const loaded = useLoad('contract', async (signal) => {
     const reading = contract.peek() ?? loadContract(signal)
-    const [{ origin }, read] = await Promise.all([askForAddress(signal), reading])
+    const [{ origin }, read] = await Promise.all([askForAddress(signal), reading, loadParser()])
     contract.value = read
     return { contract: read, origin }
   })
@@ -169,15 +169,13 @@ function ByTag({ groups, operations }: Contract) {
 }
 
 function Found({ read, text }: { read: Contract; text: string }) {
-  const { named, mentioning } = searchOperations(read, text)
+  const found = searchOperations(read, text)
   return (
     <>
       <p class="nav-group" role="status">
-        {named.length === 0 ? 'No operation of this name' : `${named.length} found`}
+        {found.length} found
       </p>
-      <List operations={named} />
-      {mentioning.length > 0 && <p class="nav-group">In texts and parameters</p>}
-      <List operations={mentioning} />
+      <List operations={found} />
     </>
   )
 }

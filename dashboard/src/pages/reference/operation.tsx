@@ -3,11 +3,12 @@ import { place } from '../../data/place.ts'
 import { accountQuery, signedIn } from '../../data/session.ts'
 import { useTitle } from '../../data/title.ts'
 import { CopyButton } from '../../elements/copy.tsx'
+import { Prose } from '../../elements/markdown.tsx'
 import { Snippets } from '../../elements/snippets.tsx'
 import { readable } from './answer.ts'
 import type { Answer, Content, Contract, Media, Operation, Parameter } from './contract.ts'
 import { nameOf, programsOf, type Filled } from './request.ts'
-import { Entries, entriesOf, Prose, Unfold, type Entry } from './schema.tsx'
+import { Entries, entriesOf, Unfold, type Entry } from './schema.tsx'
 import { TryIt } from './try-it.tsx'
 
 type Props = { operation: Operation; contract: Contract; origin: string }

@@ -1,5 +1,5 @@
 import { keyVariable, quoted } from '../../data/curl.ts'
-import { literal, type Snippet } from '../../data/snippets.ts'
+import type { Snippet } from '../../data/snippets.ts'
 import type { Operation, Parameter } from './contract.ts'
 
 /** What a person filled in: parameters by `in` and name, and the body as text. */
@@ -87,7 +87,6 @@ export function programsOf(operation: Operation, filled: Filled, origin: string)
   return [
     { name: 'curl', text: curl(given) },
     { name: 'TypeScript', text: typescript(given) },
-    { name: 'Python', text: python(given) },
   ]
 }
 
@@ -123,28 +122,5 @@ ${
   process.stdout.write(text)
 }`
     : 'console.log(response.status, await response.text())'
-}`
-}
-
-function python({ method, url, headers, body, proofs }: Given): string {
-  const members = [
-    ...proofs.map(([name, before, variable]) => [name, `"${before}" + os.environ["${variable}"]`]),
-    ...Object.entries(headers).map(([name, value]) => [name, literal(value)]),
-  ].map(([name, value]) => `        "${name}": ${value},\n`)
-  const json = membersOf(body ?? '')
-  const sent = json === undefined ? `data=${literal(body)}` : `json=${literal(json)}`
-  return `${proofs.length > 0 ? 'import os\n' : ''}import requests
-
-response = requests.request(
-    "${method}",
-    ${literal(url)},
-    headers={
-${members.join('')}    },${body === undefined ? '' : `\n    ${sent},`}${'accept' in headers ? '\n    stream=True,' : ''}
-)
-${
-  'accept' in headers
-    ? `for line in response.iter_lines():
-    print(line.decode())`
-    : 'print(response.status_code, response.text)'
 }`
 }

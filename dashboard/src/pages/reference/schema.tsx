@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { Table } from '../../elements/table.tsx'
+import { Prose } from '../../elements/markdown.tsx'
 import type { Contract, Schema } from './contract.ts'
 
 type Resolve = Contract['resolve']
@@ -75,41 +75,6 @@ export function entriesOf(given: Schema, resolve: Resolve, depth = 0): Entry[] {
     ...(isTelling ? others.map((one) => ({ name: nameOf(one), schema: one })) : []),
     ...(inner !== undefined && depth < depthMax ? entriesOf(inner, resolve, depth + 1) : []),
   ]
-}
-
-const withCode = (text: string) =>
-  text
-    .split('`')
-    .map((piece, index) => (index % 2 === 1 ? <code key={index}>{piece}</code> : piece))
-
-/** A description of the contract, which has paragraphs, `code` and tables; no HTML is interpreted. */
-export function Prose({ text }: { text: string }) {
-  return (
-    <>
-      {text
-        .trim()
-        .split(/\n{2,}/)
-        .map((block) => {
-          const [head = [], , ...rows] = block
-            .split('\n')
-            .map((line) => line.split('|').slice(1, -1))
-          if (!block.startsWith('|')) return <p key={block}>{withCode(block)}</p>
-          return (
-            <Table key={block} label={head.join()} columns={head}>
-              {rows.map((cells) => (
-                <tr key={cells[0]}>
-                  {cells.map((cell) => (
-                    <td key={cell} class="sentence">
-                      {withCode(cell)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </Table>
-          )
-        })}
-    </>
-  )
 }
 
 /** Details whose content is made when they are first opened, so that circles of schemas end. */
