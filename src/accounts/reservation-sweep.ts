@@ -23,7 +23,7 @@ type Options = {
   intervalMs: number
   /** Called for each call that is charged its reserved amount, since its process died. */
   onAbandoned: (reservation: Tables['reservations']) => void
-  /** Called for each call without a budget that got a row of unknown cost, since its process died. */
+  /** Called for each call without a reservation that got a row of unknown cost, since its process died. */
   onUnknown: (mark: CallMark) => void
   /** Called after each sweep; `error` is the reason if the sweep failed. */
   onSwept: (error?: unknown) => void
@@ -84,9 +84,11 @@ export function sweepReservations(options: Options): Sweep {
     const reservations = store.db.selectFrom('reservations').selectAll()
     await charge(await reservations.where('process', 'in', listed(store.db, ended)).execute())
   }
-  const rowsOfMarks = async (left: readonly CallMark[]) => {
+  const rowsOfMarks = async (left: readonly CallMark[], name?: string) => {
     const sorted = left.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    const changes = await store.commit(sorted.map((mark) => rowOfMark(store.db, mark)))
+    const rows = sorted.map((mark) => rowOfMark(store.db, mark))
+    const leases = store.db.deleteFrom('budget_leases').where('process', '=', name ?? '')
+    const changes = await store.commit([...rows, leases.compile()])
     for (const [index, mark] of sorted.entries()) if (changes[index]! > 0) onUnknown(mark)
   }
   const work = async () => {
@@ -135,20 +137,23 @@ function chargeOf(db: Kysely<Tables>, reservation: Tables['reservations']): Stor
     .deleteFrom('reservations')
     .where('request_id', '=', id)
     .where('expires_at', '=', expiresAt)
-  const pricing = { prices: { held: femtoUsd(nanoUsd) }, multiplier: multiplierOne }
-  return [rowOf(db, call, pricing), end.compile()]
+  return [rowOf(db, call, heldPricing(nanoUsd)), end.compile()]
 }
 
-/** Inserts a row of unknown cost, unless the call has a row. Nothing was reserved, so it has no amount. */
+function heldPricing(nanoUsd: number): Pricing {
+  return { prices: { held: femtoUsd(nanoUsd) }, multiplier: multiplierOne }
+}
+
+/** Inserts a row of unknown cost, unless the call has a row; it is charged what it held of leased budgets. */
 function rowOfMark(db: Kysely<Tables>, mark: CallMark): StoreStatement {
-  const { at, ...texts } = mark
+  const { at, nano_usd: held, ...texts } = mark
   const columns = Object.entries(texts).map(
     ([name, text]) => sql`cast(${text} as text) as ${sql.ref(name)}`,
   )
   const call = sql`
-    select ${sql.join(columns)}, cast(${at} as bigint) as at, cast(null as bigint) as nano_usd,
+    select ${sql.join(columns)}, cast(${at} as bigint) as at, cast(${held ?? null} as bigint) as nano_usd,
       cast(null as text) as tags`
-  return rowOf(db, call, unpriced)
+  return rowOf(db, call, held === undefined ? unpriced : heldPricing(held))
 }
 
 /** Inserts the row of a call whose process died, unless the call has a row; `call` selects what is known of it. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createBudgets, type Budgets } from '../accounts/budgets.ts'
+import { createBudgets } from '../accounts/budgets.ts'
 import { createProviderStates } from '../accounts/provider-states.ts'
 import { createCassettes } from '../accounts/cassettes.ts'
 import { createLedger, createMarks } from '../accounts/ledger.ts'
@@ -85,8 +85,7 @@ export async function assembleCalls(
   const running = { store, ...writing, storedResponses, current }
   const background = assembleBackground(environment, running)
   const abandonedCalls = createAbandonedCalls(events.left)
-  const budgets = createBudgets({ store, clock, limits: first })
-  const reservations = reservationsOf(environment, store, budgets)
+  const budgeted = budgetsOf(environment, store)
   return {
     guarded,
     pixelQueue: createPixelQueue(first),
@@ -97,9 +96,8 @@ export async function assembleCalls(
     health: createRouteHealth({ limits, monotonic }),
     counts,
     rateLimit: createRateLimit({ counts, defaults: limits, monotonic }),
-    budgets,
     record: createLedger(store, events.recorded, first),
-    ...reservations.marking,
+    ...budgeted.parts,
     idempotency,
     storedResponses,
     pictureFiles,
@@ -117,7 +115,8 @@ export async function assembleCalls(
     uploads: uploadsOf(environment, secret),
     /** Closes the resources; must be called after the last call has ended. */
     close: async () => {
-      for (const one of [reservations, background, storedResponses, cassettes]) one.close()
+      for (const one of [background, storedResponses, cassettes]) one.close()
+      await budgeted.close()
       await Promise.all([pictureFiles.close(), webhooks.close(), counts.close()])
       await guarded.close()
       await idempotency.close()
@@ -125,13 +124,14 @@ export async function assembleCalls(
   }
 }
 
-/** The marks of calls, and the sweep of what calls of dead processes left. */
-function reservationsOf(
+/** Budgets, the marks of calls, and the sweep of what calls of dead processes left. */
+function budgetsOf(
   { config: { limits, dataDir }, clock, events }: Needed,
   store: StoreParts['store'],
-  budgets: Budgets,
 ) {
   const marks = openCallMarks(dataDir)
+  const counted = { ...limits, onCommit: events.committed }
+  const budgets = createBudgets({ store, marks, clock, limits: counted })
   const sweep = sweepReservations({
     store,
     budgets,
@@ -143,10 +143,10 @@ function reservationsOf(
     onSwept: (error) => events.worked('reservation_sweep', error),
   })
   return {
-    marking: { mark: createMarks(marks), openMarks: marks.count },
-    close: () => {
+    parts: { budgets, mark: createMarks(marks), openMarks: marks.count },
+    close: async () => {
       sweep.close()
-      marks.close()
+      marks.close({ keepsFile: !(await budgets.leases.close()) })
     },
   }
 }

@@ -219,8 +219,8 @@ function record(call: Call, end: CallEnd): Promise<void> {
   const row = usageRow(call, end, parts.monotonic() - call.begunAt)
   context.trace?.recorded?.(row)
   if (row.id === context.exchange.requestId) context.exchange.row = row
-  const kept = parts.record(row, call.unmark)
-  call.recorded = reservation === undefined ? kept : kept.finally(reservation.settled)
+  const write = () => parts.record(row, call.unmark)
+  call.recorded = reservation ? reservation.settle(row.costNanoUsd, write) : write()
   return call.recorded
 }
 

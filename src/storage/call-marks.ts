@@ -9,30 +9,38 @@ import {
   writeSync,
 } from 'node:fs'
 import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { hostname, uptime } from 'node:os'
+import { basename, join } from 'node:path'
 import { isRunning } from './process-name.ts'
 import type { UsageTable } from './tables.ts'
 
-/** What is known of a call before a vendor is asked: columns of its row. */
+/** What is known of a call before a vendor is asked: columns of its row, and what it holds of leased budgets. */
 export type CallMark = Pick<
   UsageTable,
   'id' | 'at' | 'account_id' | 'key_id' | 'face' | 'modality' | 'model'
->
+> & { nano_usd?: number | undefined }
 
 /** Marks of the calls that vendors work on, in a file of this process (docs/storage.md#budgets). */
 export type CallMarks = {
-  /** Marks a call; the returned function takes the mark back once, when the row of the call is durable. */
-  set(mark: CallMark): () => void
+  /**
+   * Marks a call; the returned function takes the mark back once, when the row of the call is durable, or `clears` it from
+   * the file when the call has none. Undefined when the mark cannot be written.
+   */
+  set(mark: CallMark): ((clears?: boolean) => void) | undefined
+  /**
+   * Shows other processes that this one runs; returns the name of its file, a new one if they have taken the last. It is
+   * the name of the process in the leases of budgets.
+   */
+  touch(): string | undefined
   /** The number of marks that are set. */
   count(): number
   /**
-   * Passes the marks of each ended process to `insert`, then removes its file. Rejects when `insert` does;
-   * the marks are then passed on again.
+   * Passes the marks of each ended process to `insert`, and the name of its file unless marks may have been lost with the
+   * power; then removes the file. Rejects when `insert` does; the marks are then passed on again.
    */
-  takeLeft(insert: (marks: readonly CallMark[]) => Promise<void>): Promise<void>
-  /** Removes the file, unless calls are still marked. */
-  close(): void
+  takeLeft(insert: (marks: readonly CallMark[], name?: string) => Promise<void>): Promise<void>
+  /** Removes the file, unless calls are still marked, or the process may have left leases. */
+  close(options?: { keepsFile?: boolean }): void
 }
 
 /** A mark has the longest ids and a model's name of `modelLengthMax`, each character in at most three bytes. */
@@ -60,13 +68,13 @@ export function openCallMarks(folder: string): CallMarks {
   const set = (mark: CallMark) => {
     const own = file
     const slot = own?.free.pop() ?? (own && addSlot(own, isCurrent))
-    if (own === undefined || slot === undefined) return nothing
+    if (own === undefined || slot === undefined) return undefined
     const bytes = buffer.write(textOf(mark))
     try {
       writeSync(own.descriptor, buffer, 0, bytes, slot.offset)
     } catch {
       own.free.push(slot)
-      return nothing
+      return undefined
     }
     slot.isWritten = true
     own.count += 1
@@ -75,11 +83,7 @@ export function openCallMarks(folder: string): CallMarks {
   /** Clears the marks that were taken back: until now they are marks of calls that have rows. */
   const clear = () => {
     if (file === undefined) return
-    const { descriptor, free } = file
-    for (const slot of free) {
-      if (!slot.isWritten) continue
-      slot.isWritten = !succeeds(() => writeSync(descriptor, cleared, 0, 1, slot.offset))
-    }
+    for (const slot of file.free) if (slot.isWritten) clearSlot(file, slot)
   }
   const touch = () => {
     const now = new Date()
@@ -91,6 +95,10 @@ export function openCallMarks(folder: string): CallMarks {
   return {
     set,
     count: () => file?.count ?? 0,
+    touch: () => {
+      touch()
+      return file && basename(file.path)
+    },
     takeLeft: async (insert) => {
       if (closed) return
       touch()
@@ -98,17 +106,17 @@ export function openCallMarks(folder: string): CallMarks {
       for (const name of readdirSync(folder)) {
         const path = join(folder, name)
         if (!name.startsWith(prefix) || path === file?.path || !isLeft(name, path)) continue
-        await insert(marksAt(path))
+        await insert(marksAt(path), isBeforeStart(path) ? undefined : name)
         succeeds(() => unlinkSync(path))
       }
     },
-    close: () => {
+    close: ({ keepsFile = false } = {}) => {
       closed = true
       if (file === undefined) return
       const { path, descriptor, count } = file
       file = undefined
       closeSync(descriptor)
-      if (count === 0) succeeds(() => unlinkSync(path))
+      if (count === 0 && !keepsFile) succeeds(() => unlinkSync(path))
     },
   }
 }
@@ -127,7 +135,11 @@ type Slot = {
   offset: number
   /** Whether the file has a mark here, although it may have been taken back. */
   isWritten: boolean
-  takeBack: () => void
+  takeBack: (clears?: boolean) => void
+}
+
+function clearSlot({ descriptor }: MarkFile, slot: Slot): void {
+  slot.isWritten = !succeeds(() => writeSync(descriptor, cleared, 0, 1, slot.offset))
 }
 
 /** Each slot has one function for all its marks: a call makes no garbage that outlives it. */
@@ -136,9 +148,10 @@ function addSlot(own: MarkFile, isCurrent: (own: MarkFile) => boolean): Slot | u
   const slot: Slot = {
     offset: own.slots++ * slotBytes,
     isWritten: false,
-    takeBack: () => {
+    takeBack: (clears = false) => {
       // Another process has taken the file, with this mark.
       if (!isCurrent(own)) return
+      if (clears) clearSlot(own, slot)
       own.count -= 1
       own.free.push(slot)
     },
@@ -146,14 +159,20 @@ function addSlot(own: MarkFile, isCurrent: (own: MarkFile) => boolean): Slot | u
   return slot
 }
 
-/** No value before the model's name contains a space; JSON would cost as much as the write. */
-function textOf({ id, at, account_id, key_id, face, modality, model }: CallMark): string {
+/**
+ * No value before the model's name contains a space; JSON would cost as much as the write. The second line is empty or
+ * an amount; older gateways read the first one only.
+ */
+function textOf(mark: CallMark): string {
+  const { id, at, account_id, key_id, face, modality, model, nano_usd: held } = mark
   const short = model.length > modelLengthMax ? model.slice(0, modelLengthMax) : model
-  return `${id} ${at} ${account_id} ${key_id} ${face} ${modality} ${short}\n`
+  const amount = held === undefined ? '' : `$${held}`
+  return `${id} ${at} ${account_id} ${key_id} ${face} ${modality} ${short}\n${amount}\n`
 }
 
 function markOf(text: string): CallMark {
-  const [id, at, account_id, key_id, face, modality, ...model] = text.split(' ')
+  const [line = '', amount = ''] = text.split('\n')
+  const [id, at, account_id, key_id, face, modality, ...model] = line.split(' ')
   return {
     id,
     at: Number(at),
@@ -162,6 +181,7 @@ function markOf(text: string): CallMark {
     face,
     modality,
     model: model.join(' '),
+    nano_usd: /^\$\d+$/.test(amount) ? Number(amount.slice(1)) : undefined,
   } as CallMark
 }
 
@@ -186,20 +206,22 @@ function isLeft(name: string, path: string): boolean {
   return touched !== undefined && Date.now() - touched >= untouchedMs
 }
 
+/** Whether this machine has started since the file was touched. */
+function isBeforeStart(path: string): boolean {
+  return statSync(path).mtimeMs < Date.now() - uptime() * 1000
+}
+
 function marksAt(path: string): CallMark[] {
   const bytes = readFileSync(path)
   const found: CallMark[] = []
   for (let at = 0; at < bytes.length; at += slotBytes) {
     if (bytes[at] === 0) continue
-    const end = bytes.indexOf(0x0a, at)
-    const mark = markOf(bytes.toString('utf8', at, end))
+    const mark = markOf(bytes.toString('utf8', at, at + slotBytes))
     // A power failure may leave a part of a mark.
     if (mark.model !== '' && Number.isSafeInteger(mark.at)) found.push(mark)
   }
   return found
 }
-
-const nothing = () => undefined
 
 function succeeds(work: () => unknown): boolean {
   try {

@@ -1,4 +1,6 @@
 import { sql, type Kysely } from 'kysely'
+import { folding } from './migrations/budget-leases.ts'
+import { sameWindow } from './migrations/budgets.ts'
 import { amounts } from './migrations/usage-deltas.ts'
 import { dimensions } from './migrations/usage-hours.ts'
 import { addingSums, isLate, summedName } from './migrations/usage-sums.ts'
@@ -24,9 +26,24 @@ const addingLate = sql.raw(
   }),
 )
 
+const waitingWindows = `
+  select owner_id, ends_at, starts_at from budget_window_sums as s
+  where exists (select 1 from budget_deltas as d where ${sameWindow('d', 's')})
+  order by 1, 2, 3 for update`
+const lostMs = 86_400_000
+/** Counts as spent what a process leased that no process has seen for a day. */
+const spendingLost = `
+  with lost as (
+    delete from budget_leases
+    where renewed_at < extract(epoch from clock_timestamp()) * 1000 - ${lostMs} returning *
+  )
+  insert into budget_deltas (owner_id, ends_at, starts_at, spent_nano_usd)
+  select owner_id, ends_at, starts_at, nano_usd from lost`
+
 /**
- * Moves deltas of PostgreSQL's triggers into the hourly sums, and resolves with their number (docs/storage.md#reports). One
- * statement, so that a reader finds each delta in one of both tables. Late ones are also added to their day and month.
+ * Moves deltas of PostgreSQL's triggers into the hourly sums and into the windows of budgets; resolves with the number of the
+ * first (docs/storage.md#reports). One statement each, so that a reader finds each delta in one of both tables. Late ones
+ * are also added to their day and month.
  */
 export async function foldDeltas(db: Kysely<Tables>): Promise<number> {
   const { rows } = await sql<{ count: number | string }>`
@@ -40,6 +57,8 @@ export async function foldDeltas(db: Kysely<Tables>): Promise<number> {
       on conflict (${key}) do update set ${added}
     ), late as (${addingLate})
     select count(*) as count from folded`.execute(db)
+  await sql.raw(spendingLost).execute(db)
+  await sql.raw(folding(waitingWindows)).execute(db)
   return Number(rows[0]!.count)
 }
 

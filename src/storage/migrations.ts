@@ -9,6 +9,7 @@ import {
   playedStates,
   tagBudgets,
 } from './migrations/account-tables.ts'
+import { leasingBudgets } from './migrations/budget-leases.ts'
 import { countingBudgets, countingPeople, takingBackAnew } from './migrations/budgets.ts'
 import { callTables, tagsOfCall } from './migrations/call-tables.ts'
 import { cassetteOfKey, cassetteTables } from './migrations/cassettes.ts'
@@ -60,14 +61,11 @@ export const migrations: Record<string, Change> = {
     for (const statement of addingTo('api_keys', playedStates, dialect))
       await sql.raw(statement).execute(db)
   },
-  '0036_calls_of_unknown_cost_from_0035': async (db, dialect) => {
-    for (const statement of takingBackAnew(dialect)) await sql.raw(statement).execute(db)
-  },
+  '0036_calls_of_unknown_cost_from_0035': executing(takingBackAnew),
   // SQLite, which has one writer, keeps its triggers: to append and to add later costs it more.
-  '0037_usage_deltas_from_0035': async (db, dialect) => {
-    if (dialect === 'sqlite') return
-    for (const statement of appendingDeltas) await sql.raw(statement).execute(db)
-  },
+  '0037_usage_deltas_from_0035': executing((dialect) =>
+    dialect === 'sqlite' ? [] : appendingDeltas,
+  ),
   '0038_usage_archives_from_0035': creatingAll(archiveTables),
   '0039_person_identities_from_0035': creatingAll(identityTables),
   '0040_alerts_from_0035': async (db, dialect) => {
@@ -82,17 +80,15 @@ export const migrations: Record<string, Change> = {
     const index = 'create index usage_tagged on usage (account_id, at, id) where tags is not null'
     await sql.raw(index).execute(db)
   },
-  '0043_limits_of_people_from_0035': async (db, dialect) => {
-    const statements = [
-      ...addingTo('members', memberLimits, dialect),
-      ...addingTo('invitations', memberLimits, dialect),
-      ...addingTo('api_keys', tagBudgets, dialect),
-      ...addingTo('reservations', tagsOfCall, dialect),
-      ...countingPeople(dialect, takenBack),
-    ]
-    for (const statement of statements) await sql.raw(statement).execute(db)
-  },
+  '0043_limits_of_people_from_0035': executing((dialect) => [
+    ...addingTo('members', memberLimits, dialect),
+    ...addingTo('invitations', memberLimits, dialect),
+    ...addingTo('api_keys', tagBudgets, dialect),
+    ...addingTo('reservations', tagsOfCall, dialect),
+    ...countingPeople(dialect, takenBack),
+  ]),
   '0044_passkeys_from_0035': creatingAll(passkeyTables),
+  '0045_budget_leases_from_0035': executing(leasingBudgets),
 }
 
 function addingTo(table: string, columns: Table['columns'], dialect: SqlDialect): string[] {
@@ -102,9 +98,14 @@ function addingTo(table: string, columns: Table['columns'], dialect: SqlDialect)
 }
 
 function creatingAll(tables: Readonly<Record<string, Table>>): Change {
+  return executing((dialect) =>
+    Object.entries(tables).flatMap(([name, table]) => creating(dialect, name, table)),
+  )
+}
+
+function executing(statements: (dialect: SqlDialect) => readonly string[]): Change {
   return async (db, dialect) => {
-    for (const [name, table] of Object.entries(tables))
-      for (const statement of creating(dialect, name, table)) await sql.raw(statement).execute(db)
+    for (const statement of statements(dialect)) await sql.raw(statement).execute(db)
   }
 }
 

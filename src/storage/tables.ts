@@ -6,6 +6,7 @@ import {
   tagBudgets,
   type allowanceColumns,
 } from './migrations/account-tables.ts'
+import { leaseTables } from './migrations/budget-leases.ts'
 import { callTables, tagsOfCall } from './migrations/call-tables.ts'
 import type { Column, Row, Table } from './migrations/columns.ts'
 import { identityTables, passkeyTables } from './migrations/identity-tables.ts'
@@ -68,6 +69,7 @@ export const tables = {
   ...archiveTables,
   ...identityTables,
   ...passkeyTables,
+  ...leaseTables,
 }
 
 /** The rows of all tables. */

@@ -167,7 +167,11 @@ function metricsIn(registry: Registry) {
 /** Values that are read when the metrics are read. */
 type Observed = {
   server: { running(): number }
-  calls: { openMarks(): number; sumDeltasWaiting(): number }
+  calls: {
+    openMarks(): number
+    sumDeltasWaiting(): number
+    budgets: { leases: { free(): number } }
+  }
   config: { dataDir: string }
   /** For each provider, the number of upstream models whose circuit is not closed. */
   openCircuits: () => ReadonlyMap<string, number>
@@ -184,8 +188,10 @@ function observe({ gauge }: Within, { server, calls, config, openCircuits, store
   }
   const runningHelp = 'Requests that are not answered yet, this one included.'
   observed('gateway_running_requests', runningHelp, server.running)
-  const marksHelp = 'Calls without a budget that wait for a vendor or for their row.'
+  const marksHelp = 'Calls without a reservation that wait for a vendor or for their row.'
   observed('gateway_call_marks_open', marksHelp, calls.openMarks)
+  const leasedHelp = 'Money of budgets that this process leases and no call holds, in dollars.'
+  observed('gateway_budget_leased_usd', leasedHelp, () => calls.budgets.leases.free() / 1e9)
   const rowsHelp = 'Rows in the journal, which wait until the store accepts them.'
   observed('gateway_journal_rows', rowsHelp, store.journalRows)
   const waitingHelp = 'Queries and transactions that wait for a connection to the database.'

@@ -107,7 +107,7 @@ forEachStore('money that running calls hold', () => {
     expect(await codeOf(reserve(budgets, 'req_last', 1001))).to.equal('insufficient_quota')
     const before = groups
     await store.insert('usage', [{ ...usageRow('req_0', at), mode: 'live', cost_nano_usd: 950 }])
-    held.settled()
+    await held.settle(950, async () => undefined)
     expect(new Set(await Promise.all(waiting))).to.deep.equal(new Set(['insufficient_quota']))
     expect(groups - before).to.be.below(5)
   })

@@ -116,7 +116,7 @@ function createModel(accountId: string, store: GuardedStore) {
     await store.commit(store.insertions('usage', [row]))
     // Inserts the row again, as a replay of the journal does.
     await store.commit(store.insertions('usage', [row], { unlessThere: true }))
-    held.settled()
+    await held.settle(cost, async () => undefined)
     await held.release()
     spent.push({ at, cost })
   }

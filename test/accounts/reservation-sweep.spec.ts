@@ -234,7 +234,7 @@ forEachStore('the reservation of a dead process', () => {
       }
       expect(await held()).to.deep.equal(['req_running'])
       expect(abandoned).to.deep.equal([])
-      call.settled()
+      await call.settle(0, async () => undefined)
       own.close()
       // The sweep releases the reservation, because the process that made the reservation has ended.
       now += 2 * clocksDifferMaxMs + 20_000

@@ -74,6 +74,7 @@ describe('an export', () => {
       .map(({ name }) => String(name))
       .filter((name) => !name.startsWith('kysely_'))
     const derived = [
+      'budget_leases',
       'process_leases',
       'usage_hours',
       'usage_sums',

@@ -226,8 +226,8 @@ type Charge = {
 export type Reservation = {
   /** Cancels the reservation: the call ended without a row. */
   release(): Promise<void>
-  /** Called when the row of the call is written or has failed: the amount is no longer reserved. */
-  settled(): void
+  /** Writes the row of the call with `write`; then the amount is no longer reserved. A row without a cost is charged it. */
+  settle(costNanoUsd: number | null, write: () => Promise<void>): Promise<void>
 }
 
 /**

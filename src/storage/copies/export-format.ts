@@ -36,6 +36,7 @@ const derived: ReadonlySet<string> = new Set([
   'waiting_pictures',
   'write_checks',
   'process_leases',
+  'budget_leases',
 ])
 
 /** Tables with large rows: a piece has up to 256 KiB, a response up to 8 MiB. */

@@ -6,6 +6,7 @@ import { createGzip } from 'node:zlib'
 import { sql, type Kysely } from 'kysely'
 import { journaled } from '../journal.ts'
 import { newestSchema } from '../migrations.ts'
+import { sameWindow } from '../migrations/budgets.ts'
 import { StoreError } from '../store-error.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
@@ -140,6 +141,12 @@ export async function* linesOf(table: string, pages: AsyncIterable<Row[]>): Asyn
   }
 }
 
+/** The windows of budgets without what processes lease, which a copy has not: PostgreSQL shows it as reserved. */
+const unleasedWindows = sql`(
+  select owner_id, starts_at, ends_at, spent_nano_usd, reserved_nano_usd - cast((
+    select coalesce(sum(nano_usd), 0) from budget_leases as l where ${sql.raw(sameWindow('l', 'w'))}
+  ) as bigint) as reserved_nano_usd from budget_windows as w)`
+
 /** The rows of a table in pages, each starting after the last row's key. */
 async function* pagesOf(
   db: Kysely<Tables>,
@@ -147,6 +154,7 @@ async function* pagesOf(
   { key, rowsPerPage }: ExportPlan,
 ): AsyncGenerator<Row[]> {
   const names = sql.join(key.map((name) => sql.ref(name)))
+  const from = table === 'budget_windows' ? unleasedWindows : sql.table(table)
   let last: Row | undefined
   for (;;) {
     const afterLast =
@@ -154,7 +162,7 @@ async function* pagesOf(
         ? sql``
         : sql`where (${names}) > (${sql.join(key.map((name) => last![name]))})`
     const { rows } = await sql<Row>`
-      select * from ${sql.table(table)} ${afterLast} order by ${names}
+      select * from ${from} as one ${afterLast} order by ${names}
       limit ${sql.lit(rowsPerPage)}`.execute(db)
     if (rows.length === 0) return
     yield rows

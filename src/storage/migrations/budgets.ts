@@ -147,7 +147,30 @@ export const windowsOf = (rows: string, { moreOfRows, tags }: Owners) => `
   join budget_windows as w
     on w.owner_id = o.owner_id and w.ends_at > r.at and w.starts_at <= r.at`
 
-const sameWindow = `w.owner_id = c.owner_id and w.ends_at = c.ends_at and w.starts_at = c.starts_at`
+/** SQL for whether two rows are of the same window. */
+export const sameWindow = (a: string, b: string): string =>
+  ['owner_id', 'ends_at', 'starts_at'].map((name) => `${a}.${name} = ${b}.${name}`).join(' and ')
+
+/** Creates the function that locks the windows of rows; it then runs `more`, which gets SQL for the windows. */
+export const locking = (owners: Owners, more = (_windows: string) => '') => {
+  const windows = windowsOf(
+    `unnest(account_ids, key_ids, ats${owners.tags(', tag_lists')})
+       as r (account_id, key_id, at${owners.tags(', tags')})`,
+    owners,
+  )
+  return `
+   create function budgets_lock(account_ids text[], key_ids text[], ats bigint[]${owners.tags(', tag_lists text[]')})
+   returns void language plpgsql as $$
+   begin
+     perform pg_advisory_xact_lock_shared(one.name) from (
+       select distinct hashtextextended(id, 0) as name
+       from unnest(account_ids) as id order by 1
+     ) as one;
+     perform 1 from ${windows}
+     order by w.owner_id, w.ends_at, w.starts_at for update of w;
+     ${more(`select distinct w.owner_id, w.ends_at, w.starts_at from ${windows}`)}
+   end $$`
+}
 
 /** Adds the sum of rows to a column of their windows, updating each window once. */
 const add = (owners: Owners, column: string, amount: string, rows: string) => `
@@ -155,7 +178,7 @@ const add = (owners: Owners, column: string, amount: string, rows: string) => `
   from (
     select w.owner_id, w.ends_at, w.starts_at, sum(${amount}) as nano_usd
     from ${windowsOf(`${rows} as r`, owners)} group by 1, 2, 3
-  ) as c where ${sameWindow};`
+  ) as c where ${sameWindow('w', 'c')};`
 
 /** Locks the windows of the statement's rows in a fixed order; `rows` have account, key and time. */
 const lock = (owners: Owners, rows: string) => `
@@ -178,20 +201,7 @@ const trigger = (name: string, on: string, body: string) => {
  * whose sums would miss uncommitted rows.
  */
 const functions = (owners: Owners): readonly string[] => [
-  `create function budgets_lock(account_ids text[], key_ids text[], ats bigint[]${owners.tags(', tag_lists text[]')})
-   returns void language plpgsql as $$
-   begin
-     perform pg_advisory_xact_lock_shared(one.name) from (
-       select distinct hashtextextended(id, 0) as name
-       from unnest(account_ids) as id order by 1
-     ) as one;
-     perform 1 from ${windowsOf(
-       `unnest(account_ids, key_ids, ats${owners.tags(', tag_lists')})
-          as r (account_id, key_id, at${owners.tags(', tags')})`,
-       owners,
-     )}
-     order by w.owner_id, w.ends_at, w.starts_at for update of w;
-   end $$`,
+  locking(owners),
   ...trigger(
     'reservation_made',
     'insert on reservations',
@@ -241,7 +251,7 @@ const reserving = (owners: Owners) => `
      from (
        select distinct o.owner_id, o.ends_at, o.starts_at from json_array_elements(asked) as a (wish),
          json_to_recordset(a.wish->'windows') as o (owner_id text, ends_at bigint, starts_at bigint)
-     ) as c join budget_windows as w on ${sameWindow};
+     ) as c join budget_windows as w on ${sameWindow('w', 'c')};
      for wish in
        select a.wish, (a.wish->>'nano_usd')::bigint as nano_usd,
          exists (select 1 from reservations where request_id = a.wish->>'request_id') as is_there,
