@@ -43,6 +43,7 @@ const commandsHelp = `\
   keys create --mode test|live --name <name> [--account <id>] [--scopes a,b] [--models a,b]
               [--cassette <name>]
               [--allow-ip <address or network>] [--expires-in-days <days>] [limits]
+              [--tag-budget <tag>:<dollars>/day|month|total]
                          create a key and print it; it is shown only once
   keys create --kind client …
                          create an OAuth client and print its id and secret

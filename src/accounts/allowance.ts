@@ -1,7 +1,9 @@
 import type { components } from '../../generated/types.ts'
 import type { Allowance } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
 import { nanoUsd } from '../core/money/price.ts'
-import type { AllowanceColumns } from '../storage/tables.ts'
+import type { AllowanceColumns, ApiKeysTable } from '../storage/tables.ts'
+import { tagOwner } from './budget-owners.ts'
 
 type Schemas = components['schemas']
 
@@ -34,8 +36,44 @@ export function allowanceOf(row: AllowanceColumns & Countable): Allowance {
 }
 
 /** Whether a row sets a limit or a budget. */
-export function isLimited(row: AllowanceColumns): boolean {
-  return row.budget_nano_usd !== null || limitColumns.some((column) => row[column] !== null)
+export function isLimited(row: AllowanceColumns & Partial<TagBudgetColumn>): boolean {
+  return (row.tag_budgets ?? null) !== null || row.budget_nano_usd !== null || limitColumns.some((column) => row[column] !== null)
+}
+
+type TagBudgetColumn = Pick<ApiKeysTable, 'tag_budgets'>
+type KeyOfTags = Pick<ApiKeysTable, 'id' | 'account_id' | 'counts_with'> & TagBudgetColumn
+/** A budget in the column `tag_budgets`. */
+type StoredTagBudget = {
+  tag: string
+  nano_usd: number
+  period: Schemas['BudgetPeriod']
+}
+
+/** The column for budgets of tags. Throws `invalid_value` for a tag that is named twice. */
+export function tagBudgetColumn(given: Schemas['NewTagBudgets']): TagBudgetColumn {
+  const list = given.map(({ tag, budget: { usd, period } }, index): StoredTagBudget => {
+    if (given.findIndex((one) => one.tag === tag) === index)
+      return { tag, nano_usd: Number(nanoUsd(usd)), period }
+    const param = `tag_budgets[${index}].tag`
+    const text = `'${param}' is '${tag}' again. Send one budget for each tag.`
+    throw new GatewayError('invalid_value', text, { param })
+  })
+  return { tag_budgets: list.length === 0 ? null : JSON.stringify(list) }
+}
+
+/** The budgets of the tags of a key, each as a row of its owner. */
+export function tagRows({ tag_budgets: text, account_id, ...key }: KeyOfTags) {
+  // `tagBudgetColumn` writes this column.
+  const list = text === null ? [] : (JSON.parse(text) as StoredTagBudget[])
+  const owner = countedAs(key)
+  return list.map(({ tag, nano_usd, period }) => ({
+    ...noAllowance,
+    tag,
+    id: tagOwner(owner, tag),
+    account_id,
+    budget_nano_usd: nano_usd,
+    budget_period: period,
+  }))
 }
 
 export const limitColumns = [

@@ -1,8 +1,8 @@
 import { sql, type Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { listed, sqlDialectOf, tagsOf } from '../storage/sql-dialect.ts'
-import type { AllowanceColumns, BudgetWindowsTable, Tables } from '../storage/tables.ts'
-import { allowanceOf } from './allowance.ts'
+import type { AllowanceColumns, ApiKeysTable, BudgetWindowsTable, Tables } from '../storage/tables.ts'
+import { allowanceOf, tagRows } from './allowance.ts'
 import { kindOf, ownerOfRow } from './budget-owners.ts'
 import {
   inWindow,
@@ -13,6 +13,7 @@ import {
   type OwnedWindow,
 } from './spendings.ts'
 
+type ApiKey = components['schemas']['ApiKey']
 type BudgetState = components['schemas']['BudgetState']
 type Sums = Pick<BudgetWindowsTable, 'spent_nano_usd' | 'reserved_nano_usd'>
 
@@ -56,6 +57,21 @@ export async function readStatesOf(
     at,
   )
   return owners.map((owner) => (owner === undefined ? null : states.shift()!))
+}
+
+/** The budget states of keys and of their tags, in the contract's form. */
+export async function readKeyStates(
+  db: Kysely<Tables>,
+  keys: readonly ApiKeysTable[],
+  at: number,
+): Promise<Pick<ApiKey, 'budget' | 'tag_budgets'>[]> {
+  const tags = keys.map(tagRows)
+  const rows = keys.flatMap((key, index) => [key, ...tags[index]!])
+  const states = await readStatesOf(db, rows, at)
+  return tags.map((own) => ({
+    budget: states.shift() ?? null,
+    tag_budgets: own.map(({ tag }) => ({ tag, budget: states.shift()! })),
+  }))
 }
 
 /** The sums of windows that are not open yet. The windows stay closed: reading a state writes nothing. */

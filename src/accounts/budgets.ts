@@ -105,11 +105,13 @@ export function createBudgets({ store, marks, clock, limits }: Options) {
     uncertain,
     states,
     leases,
-    /** The budget states of a caller's account, key and person; null without a budget. */
-    statesFor: async (caller: Caller): Promise<(BudgetState | null)[]> => {
-      const found = await states(ownersOf(caller))
+    /** The budget states of a caller's account, key and person, null without a budget, and those of its tags. */
+    statesFor: async (caller: Caller) => {
+      const { allowances, tagBudgets = new Map<string, Allowance>() } = caller
+      const found = await states(ownersOf(caller, [...tagBudgets.keys()]))
       const of = ({ ownerId }: Allowance) => found.find((one) => one.owner_id === ownerId) ?? null
-      return caller.allowances.map(of)
+      const ofTags = [...tagBudgets].map(([tag, one]) => ({ tag, budget: of(one)! }))
+      return { own: allowances.map(of), ofTags }
     },
   }
 }

@@ -6,7 +6,7 @@ import { keyRemedy } from '../core/words/remedies.ts'
 import { StoreError } from '../storage/store-error.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccountsTable, ApiKeysTable, Tables } from '../storage/tables.ts'
-import { allowanceOf, isLimited } from './allowance.ts'
+import { allowanceOf, isLimited, tagRows } from './allowance.ts'
 import { listIn, scopesIn } from './key-form.ts'
 import { digestOf, isWellFormedKey, invalidKey, notAKey, readKey } from './api-key.ts'
 import {
@@ -158,6 +158,7 @@ type Member = Awaited<ReturnType<typeof findMember>>
 function callerOf(key: ApiKeysTable, account: AccountsTable, member: Member): Caller {
   const { allowed_models: models, allowed_addresses: networks, created_by: creatorId } = key
   const scopes = scopesIn(key)
+  const tagBudgets = new Map(tagRows(key).map((one) => [one.tag, allowanceOf(one)]))
   const isSandboxOnly = member?.sandbox_only === 1 && key.mode === 'live'
   return {
     accountId: account.id,
@@ -174,6 +175,7 @@ function callerOf(key: ApiKeysTable, account: AccountsTable, member: Member): Ca
       allowanceOf(key),
       ...(member !== undefined && isLimited(member) ? [memberAllowance(member)] : []),
     ],
+    ...(tagBudgets.size === 0 ? {} : { tagBudgets }),
     isOperator: account.is_operator === 1,
     ...(account.keeps_prompts === 1 ? { keepsPrompts: true as const } : {}),
     ...(key.bound_to === null ? {} : { boundTo: key.bound_to }),

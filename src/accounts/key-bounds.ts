@@ -11,6 +11,7 @@ import {
   isLimited,
   limitColumns,
   noAllowance,
+  tagRows,
 } from './allowance.ts'
 import { endOfKey } from './identify.ts'
 import { listIn, scopesIn, timeText } from './key-form.ts'
@@ -26,7 +27,12 @@ export type KeyIssuer = Pick<Administrator, 'id' | 'address' | 'scopes'> &
 /** The restrictions of a key. */
 type Restrictions = Pick<
   ApiKeysTable,
-  'mode' | 'allowed_models' | 'allowed_addresses' | 'expires_at' | keyof AllowanceColumns
+  | 'mode'
+  | 'allowed_models'
+  | 'allowed_addresses'
+  | 'expires_at'
+  | 'tag_budgets'
+  | keyof AllowanceColumns
 >
 
 /** The limits of what an issuer may grant: the scopes and settings of its key, or the bounds of a member. */
@@ -46,6 +52,7 @@ type Setting =
   | 'expires_at'
   | 'limits'
   | 'budget'
+  | 'tag_budgets'
 
 /**
  * What an issuer may grant; undefined for an administrator of the account. It is read in the transaction
@@ -99,6 +106,7 @@ async function restrictionsOf(
     allowed_models: models ? JSON.stringify(models) : null,
     allowed_addresses: null,
     expires_at: days ? nowMs + days * dayMs : null,
+    tag_budgets: null,
     ...noAllowance,
     ...allowanceColumns(bounds),
   }
@@ -141,6 +149,7 @@ export function boundsIn(own: Restrictions): Partial<ApiKeysTable> {
     concurrency: own.concurrency,
     budget_nano_usd: own.budget_nano_usd,
     budget_period: own.budget_period,
+    tag_budgets: own.tag_budgets,
   }
 }
 
@@ -231,6 +240,15 @@ const widerBy: Record<Setting, (bounds: Bounds, wanted: ApiKeysTable) => string 
     return key === undefined
       ? `such a key has at most $${usdText(most.nanoUsd)} (${most.period})`
       : `it is limited by its own budget (${most.period})`
+  },
+  tag_budgets: ({ key }, wanted) => {
+    if (key === undefined) return undefined
+    const asked = new Map(tagRows(wanted).map((one) => [one.tag, one]))
+    const most = tagRows(key).find((one) => {
+      const { budget_period: period, budget_nano_usd: nano = null } = asked.get(one.tag) ?? {}
+      return period !== one.budget_period || isMore(nano, one.budget_nano_usd)
+    })
+    return most && `it is limited by its own budget for the tag '${most.tag}'`
   },
 }
 

@@ -2,7 +2,7 @@ import type { components } from '../../generated/types.ts'
 import { budgetForm, limitsForm, type BudgetForm } from '../core/limits.ts'
 import type { Scope } from '../core/caller.ts'
 import type { ApiKeysTable } from '../storage/tables.ts'
-import { allowanceOf } from './allowance.ts'
+import { allowanceOf, tagRows } from './allowance.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 
@@ -10,7 +10,7 @@ type ApiKey = components['schemas']['ApiKey']
 type KeySettings = Pick<
   ApiKey,
   'name' | 'mode' | 'cassette' | 'scopes' | 'models' | 'allowed_addresses' | 'limits' | 'expires_at'
-> & { budget: BudgetForm | null }
+> & { budget: BudgetForm | null; tag_budgets: { tag: string; budget: BudgetForm | null }[] }
 
 /** The properties of a key that its row lacks. */
 type KeyStatus = {
@@ -18,18 +18,17 @@ type KeyStatus = {
   nowMs: number
   /** The last use, if it is not stored yet. */
   usedAtMs: number | undefined
-  budget: ApiKey['budget']
-}
+} & Pick<ApiKey, 'budget' | 'tag_budgets'>
 
 /** A key in the contract's form, without its secret. */
-export function keyForm(row: ApiKeysTable, { nowMs, usedAtMs, budget }: KeyStatus): ApiKey {
+export function keyForm(row: ApiKeysTable, { nowMs, usedAtMs, ...budgets }: KeyStatus): ApiKey {
   return {
     id: row.id,
     object: 'api_key',
     kind: row.kind,
     account_id: row.account_id,
     ...keySettings(row),
-    budget,
+    ...budgets,
     hint: row.hint,
     state: stateOf(row, nowMs),
     created_at: timeText(row.created_at),
@@ -60,6 +59,10 @@ export function keySettings(row: ApiKeysTable): KeySettings {
     allowed_addresses: listIn(row.allowed_addresses),
     limits: limitsForm(limits),
     budget: budgetForm(budget),
+    tag_budgets: tagRows(row).map((one) => ({
+      tag: one.tag,
+      budget: budgetForm(allowanceOf(one).budget),
+    })),
     expires_at: timeForm(row.expires_at),
   }
 }

@@ -3,7 +3,7 @@ import { GatewayError } from '../core/error.ts'
 import { isDay } from '../core/time.ts'
 import { readNetwork } from '../core/networks.ts'
 import type { ApiKeysTable } from '../storage/tables.ts'
-import { allowanceColumns, noAllowance } from './allowance.ts'
+import { allowanceColumns, noAllowance, tagBudgetColumn } from './allowance.ts'
 
 type Change = components['schemas']['ApiKeyChange']
 
@@ -34,7 +34,7 @@ export const plainKey = {
 
 /**
  * The columns for the requested settings of a key; omitted settings are omitted from the columns too.
- * Throws `invalid_value` for an invalid address, model or time.
+ * Throws `invalid_value` for an invalid address, model or time, and for a repeated tag.
  */
 export function keyColumns(
   change: Change,
@@ -48,6 +48,7 @@ export function keyColumns(
     ...(addresses === undefined ? {} : { allowed_addresses: listColumn(addresses, networks) }),
     ...(end === undefined ? {} : { expires_at: end === null ? null : timeOf(end, nowMs) }),
     ...allowanceColumns(change),
+    ...(change.tag_budgets === undefined ? {} : tagBudgetColumn(change.tag_budgets)),
   }
 }
 

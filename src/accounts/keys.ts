@@ -6,7 +6,7 @@ import type { ApiKeysTable, Tables } from '../storage/tables.ts'
 import { countedAs } from './allowance.ts'
 import { createKey, digestOf, hintOf } from './api-key.ts'
 import { changedValues, type ChangeParts } from './audit.ts'
-import { readStatesOf } from './budget-states.ts'
+import { readKeyStates } from './budget-states.ts'
 import { newId } from './id.ts'
 import {
   assertMayChangeKey,
@@ -58,9 +58,9 @@ export function createKeys(options: Options) {
   const { db } = store
   const forms = async (rows: readonly ApiKeysTable[]): Promise<ApiKey[]> => {
     const nowMs = clock()
-    const budgets = await readStatesOf(db, rows, nowMs)
+    const budgets = await readKeyStates(db, rows, nowMs)
     return rows.map((row, index) =>
-      keyForm(row, { nowMs, usedAtMs: usedAt(row.id), budget: budgets[index] ?? null }),
+      keyForm(row, { nowMs, usedAtMs: usedAt(row.id), ...budgets[index]! }),
     )
   }
   const form = async (row: ApiKeysTable) => (await forms([row]))[0]!

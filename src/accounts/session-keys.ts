@@ -6,7 +6,7 @@ import type { ApiKeysTable, Tables } from '../storage/tables.ts'
 import { countedAs } from './allowance.ts'
 import { createKey, digestOf, hintOf } from './api-key.ts'
 import type { ChangeParts } from './audit.ts'
-import { readStatesOf } from './budget-states.ts'
+import { readKeyStates } from './budget-states.ts'
 import { newId } from './id.ts'
 import { boundsIn } from './key-bounds.ts'
 import { keyForm } from './key-form.ts'
@@ -69,8 +69,8 @@ export function createSessionKeys(options: Options) {
           )
           .returningAll()
           .executeTakeFirstOrThrow()
-        const [budget = null] = await readStatesOf(transaction, [row], now)
-        return { ...keyForm(row, { nowMs: now, usedAtMs: undefined, budget }), key }
+        const [budgets] = await readKeyStates(transaction, [row], now)
+        return { ...keyForm(row, { nowMs: now, usedAtMs: undefined, ...budgets! }), key }
       })
       announce({ kind: 'keys_changed', keyIds: [renewed.id] })
       return renewed

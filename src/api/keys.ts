@@ -53,7 +53,8 @@ export function keyOperations({ keys, connections, budgets, lookAtLimits }: KeyP
     retrieveOwnKey: async ({ caller }) => {
       const { keyId, accountId, mode, scopes, models, allowances } = caller
       const [account, key, member] = allowances
-      const [ofAccount = null, ofKey = null, ofMember = null] = await budgets.statesFor(caller)
+      const { own, ofTags } = await budgets.statesFor(caller)
+      const [ofAccount = null, ofKey = null, ofMember = null] = own
       const states = await lookAtLimits(caller)
       const json: Schemas['OwnKey'] = {
         id: keyId,
@@ -64,6 +65,7 @@ export function keyOperations({ keys, connections, budgets, lookAtLimits }: KeyP
         models: models === null ? null : [...models],
         ...stateOf(key, states, 'key'),
         budget: ofKey,
+        tag_budgets: ofTags,
         account: { ...stateOf(account, states, 'account'), budget: ofAccount },
         member: member ? { ...stateOf(member, states, 'member'), budget: ofMember } : null,
       }

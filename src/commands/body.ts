@@ -24,6 +24,7 @@ const optionOf: Readonly<Record<string, string>> = {
   'limits.images_per_minute': 'images-per-minute',
   'limits.concurrency': 'concurrency',
   allowed_addresses: 'allow-ip',
+  tag_budgets: 'tag-budget',
   expires_at: 'expires-in-days',
   overlap_minutes: 'overlap-minutes',
 }
@@ -69,7 +70,7 @@ export function checkedBody<T>(check: Check<T>, body: unknown): T {
 /** Converts a GatewayError about a member to a UsageError about its option; returns others unchanged. */
 export function namingOptions(error: unknown, options = optionOf): unknown {
   if (!(error instanceof GatewayError) || error.param === null) return error
-  const member = error.param.replace(/\[\d+\]$/, '')
+  const member = error.param.replace(/\[\d+\].*$/, '')
   const option = `--${options[member] ?? member}`
   const message = error.message
     .replace(`'${error.param}'`, option)

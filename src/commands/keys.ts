@@ -27,6 +27,7 @@ const options = {
   models: text,
   ...allowanceOptions,
   'allow-ip': { type: 'string', multiple: true },
+  'tag-budget': { type: 'string', multiple: true },
   'expires-in-days': text,
   ...json,
 } as const
@@ -47,6 +48,7 @@ export const createKey: Command = async (words, context) => {
     allowed_addresses: values['allow-ip']?.flatMap((one) => listIn('allow-ip', one) ?? []),
     expires_at: days === undefined ? undefined : endIn(days),
     ...allowanceIn(values),
+    tag_budgets: values['tag-budget']?.map(tagBudgetIn),
   }
   const newKey = checkedBody(bodyChecks.createKey, prune(body))
   return withStore('create', context, async ({ accounts, keys, ...opened }) => {
@@ -73,6 +75,13 @@ function nextSteps({ id, kind }: Pick<ApiKey, 'id' | 'kind'>, address: string): 
 /** Formats a key alone, or client id and secret as `.env` lines. */
 function secretText({ key, client_id: id }: components['schemas']['CreatedApiKey']): string {
   return id === undefined ? `${key}\n` : `CLIENT_ID=${id}\nCLIENT_SECRET=${key}\n`
+}
+
+function tagBudgetIn(option: string) {
+  const [, tag, usd, period] = /^(.*):([^:/]*)\/([^/]*)$/.exec(option) ?? []
+  if (tag !== undefined) return { tag, budget: { usd, period } }
+  const text = `--tag-budget must be a tag, dollars and a period, not '${option.slice(0, 100)}'.`
+  throw new UsageError(`${text} For example: --tag-budget nightly:5/day`)
 }
 
 /** Maximum of `--expires-in-days`: a hundred years. */
@@ -119,12 +128,16 @@ function keyCells(row: ApiKey): Record<string, string> {
     'Last used': time(row.last_used_at),
     Models: row.models?.join(' ') ?? 'all',
     Limits: limits.join(', ') || 'none',
-    Budget:
-      budget === null
-        ? 'none'
-        : `${budget.spent.usd} of ${budget.amount.usd} USD, ${budget.period}`,
+    Budget: [
+      budget === null ? 'none' : budgetText(budget),
+      ...row.tag_budgets.map((one) => `${one.tag}: ${budgetText(one.budget)}`),
+    ].join('; '),
     Name: shownName(row.name),
   }
+}
+
+function budgetText({ spent, amount, period }: components['schemas']['BudgetState']): string {
+  return `${spent.usd} of ${amount.usd} USD, ${period}`
 }
 
 /** keys rotate: prints only the new secret, once. */

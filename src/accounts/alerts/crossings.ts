@@ -1,8 +1,10 @@
 import { sql, type Kysely } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import { moneyOf } from '../../core/money/price.ts'
-import { listed } from '../../storage/sql-dialect.ts'
+import { listed, sqlDialectOf } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
+import { tagRows } from '../allowance.ts'
+import { kindOf, memberOwner, tagIn, type OwnerKind } from '../budget-owners.ts'
 import { readStatesOf } from '../budget-states.ts'
 import { stateOf, windowAt } from '../spendings.ts'
 import { dayMs, hourMs } from '../usage/range.ts'
@@ -15,7 +17,7 @@ export type AlertType = Extract<Schemas['WebhookEventType'], `alert.${string}`>
 export type Crossing = {
   accountId: string
   type: AlertType
-  /** The id of the account or key, or the provider. */
+  /** The owner of a budget, the account, or the provider. */
   subject: string
   /** The period, in which the crossing is published once; the end is exclusive. */
   startsAt: number
@@ -57,6 +59,10 @@ type Owner = Pick<Tables['api_keys'], 'account_id' | 'name'> &
 /** Each threshold that a budget has reached in its current period. */
 async function reached({ db, accounts, now }: Reading): Promise<Crossing[]> {
   const amount = sql`budget_nano_usd as nano_usd, budget_period as period`
+  const tags = {
+    sqlite: sql`json_each(tag_budgets) as one`,
+    postgres: sql`jsonb_array_elements(tag_budgets::jsonb) as one(value)`,
+  }[sqlDialectOf(db)]
   const { rows } = await sql<Owner>`
     select one.*, starts_at, ends_at, spent_nano_usd as spent, reserved_nano_usd as reserved
     from (
@@ -64,6 +70,14 @@ async function reached({ db, accounts, now }: Reading): Promise<Crossing[]> {
       union all
       select coalesce(counts_with, id), account_id, name, ${amount}
       from api_keys where account_id in ${accounts} and revoked_at is null
+      union all
+      select account_id || ':' || person_id, account_id, name, ${amount}
+      from members join people on people.id = person_id where account_id in ${accounts}
+      union all
+      select coalesce(k.counts_with, k.id) || '#' || (one.value ->> 'tag'), k.account_id, k.name,
+        cast(one.value ->> 'nano_usd' as bigint), one.value ->> 'period'
+      from api_keys k cross join ${tags}
+      where k.account_id in ${accounts} and k.revoked_at is null and tag_budgets is not null
     ) as one join budget_windows w on w.owner_id = one.owner_id and ends_at > ${now} and starts_at <= ${now}
     where nano_usd > 0 and spent_nano_usd >= nano_usd / 2`.execute(db)
   return rows.flatMap((row) => {
@@ -114,14 +128,15 @@ async function refused({ db, accounts, now }: Reading): Promise<Crossing[]> {
         .selectAll()
         .where('id', '=', key.account_id)
         .executeTakeFirstOrThrow()
-      const states = await readStatesOf(db, [account, key], key.refused_at)
-      const [ofAccount, ofKey] = states
-      const isOfKey = leftOf(ofKey) < leftOf(ofAccount)
-      const budget = isOfKey ? ofKey : ofAccount
+      const member = await findMember(db, key)
+      const rows = [account, key, ...tagRows(key), ...(member === undefined ? [] : [member])]
+      const states = await readStatesOf(db, rows, key.refused_at)
+      const budget = states.reduce((least, one) => (leftOf(one) < leftOf(least) ? one : least))
       // The budget was removed.
-      if (budget == null) return []
+      if (budget === null) return []
       const owner = { owner_id: budget.owner_id, account_id: account.id }
-      const row = { ...owner, name: isOfKey ? key.name : account.name }
+      const names = { account: account.name, key: key.name, tag: key.name, member: member?.name }
+      const row = { ...owner, name: names[kindIn(owner)] ?? '' }
       const { startsAt, endsAt } = windowAt(budget.period, key.refused_at)
       const text = `The budget of ${whose(row)} refuses calls, which may cost more than is left. ${spentText(budget)}`
       const crossing = { ...aboutBudget(row, budget), startsAt, endsAt, text }
@@ -131,7 +146,20 @@ async function refused({ db, accounts, now }: Reading): Promise<Crossing[]> {
   return found.flat()
 }
 
-function leftOf(budget: BudgetState | null | undefined): number {
+/** The person who made a key, with their limits in its account; undefined for one who has left it. */
+async function findMember(db: Kysely<Tables>, key: Tables['api_keys']) {
+  const row = await db
+    .selectFrom('members')
+    .innerJoin('people', 'people.id', 'person_id')
+    .selectAll('members')
+    .select('name')
+    .where('account_id', '=', key.account_id)
+    .where('person_id', '=', key.created_by)
+    .executeTakeFirst()
+  return row && { ...row, id: memberOwner(row.account_id, row.person_id) }
+}
+
+function leftOf(budget: BudgetState | null): number {
   return budget?.left.nano_usd ?? Infinity
 }
 
@@ -161,13 +189,25 @@ async function unusual({ db, accounts, now }: Reading): Promise<Crossing[]> {
 type Named = Pick<Owner, 'owner_id' | 'account_id' | 'name'>
 
 function aboutBudget(row: Named, budget: BudgetState) {
-  const isOfKey = row.owner_id !== row.account_id
-  const page = isOfKey ? `/keys/${row.owner_id}` : '/overview'
+  const page = pages[kindIn(row)](row)
   return { accountId: row.account_id, subject: row.owner_id, page, budget }
 }
 
-function whose({ owner_id: ownerId, account_id: accountId, name }: Named): string {
-  return `the ${ownerId === accountId ? 'account' : 'API key'} '${name}'`
+function kindIn({ account_id: accountId, owner_id: ownerId }: Omit<Named, 'name'>): OwnerKind {
+  return kindOf({ accountId, ownerId })
+}
+
+const pages: Readonly<Record<OwnerKind, (row: Named) => string>> = {
+  account: () => '/overview',
+  key: ({ owner_id: id }) => `/keys/${id}`,
+  member: () => '/settings/members',
+  tag: ({ owner_id: id }) => `/keys/${tagIn(id).keyOwner}`,
+}
+
+function whose(row: Named): string {
+  const kind = kindIn(row)
+  if (kind === 'tag') return `the API key '${row.name}' for the tag '${tagIn(row.owner_id).tag}'`
+  return `the ${kind === 'key' ? 'API key' : kind} '${row.name}'`
 }
 
 function spentText({ spent, amount, left, period, renews_at: renewal }: BudgetState): string {
