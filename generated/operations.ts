@@ -2651,6 +2651,7 @@ export const bodyMembers = {
     "allowed_addresses",
     "limits",
     "budget",
+    "tag_budgets",
     "expires_at"
   ],
   "updateKey": [
@@ -2660,6 +2661,7 @@ export const bodyMembers = {
     "allowed_addresses",
     "limits",
     "budget",
+    "tag_budgets",
     "expires_at"
   ],
   "rotateKey": [

@@ -1041,7 +1041,7 @@ export interface paths {
         };
         /**
          * Retrieve a key
-         * @description The key with its limits and its budget, without its secret.
+         * @description The key with its limits and its budgets, without its secret.
          */
         get: operations["retrieveKey"];
         put?: never;
@@ -2414,8 +2414,8 @@ export interface webhooks {
         put?: never;
         /**
          * A budget has reached 50, 80 or 100 percent
-         * @description Sent once for each threshold, amount and period of a budget of the account or of a key. When
-         *     several thresholds are passed at once, only the highest is sent.
+         * @description Sent once for each threshold, amount and period of a budget of the account, of a key, of a tag
+         *     of a key, or of a member. When several thresholds are passed at once, only the highest is sent.
          */
         post: operations["onAlertBudgetReached"];
         delete?: never;
@@ -2987,7 +2987,7 @@ export interface components {
         BudgetState: {
             /**
              * @description The id of the account or key that the budget belongs to; for a member of an account, both
-             *     ids with a colon between them.
+             *     ids with a colon between them, and for a tag, the id of the key, `#` and the tag.
              */
             owner_id: string;
             /** @description The most that may be spent in the period. */
@@ -3038,6 +3038,23 @@ export interface components {
         };
         /** @description The budget to set; null removes the budget, and the member left out keeps it. */
         NewNullableBudget: components["schemas"]["NewBudget"] | null;
+        /** @description The budget of a key for its calls with a tag. */
+        TagBudget: {
+            tag: components["schemas"]["CallTag"];
+            budget: components["schemas"]["BudgetState"];
+        };
+        /** @description The budget to set for the calls of a key with a tag. */
+        NewTagBudget: {
+            tag: components["schemas"]["CallTag"];
+            budget: components["schemas"]["NewBudget"];
+        };
+        /**
+         * @description Budgets of the key for its calls with certain tags (`x-gateway-tags`, `metadata`), each tag at
+         *     most once. A call counts in the budget of each of its tags, and in that of the key; calls
+         *     without these tags are not limited by them. The list replaces the previous one; an empty list
+         *     removes all.
+         */
+        NewTagBudgets: components["schemas"]["NewTagBudget"][];
         /**
          * @description One line of text for people, without control characters.
          * @example Checkout service
@@ -3313,6 +3330,8 @@ export interface components {
             allowed_addresses: string[] | null;
             limits: components["schemas"]["Limits"];
             budget: components["schemas"]["NullableBudgetState"];
+            /** @description Budgets for calls with certain tags; empty without. */
+            tag_budgets: components["schemas"]["TagBudget"][];
             /** @description When the key was created. */
             created_at: components["schemas"]["Time"];
             /**
@@ -3372,6 +3391,8 @@ export interface components {
             allowed_addresses: string[] | null;
             limits: components["schemas"]["Limits"];
             budget: components["schemas"]["NullableBudgetState"];
+            /** @description Budgets for calls with certain tags; empty without. */
+            tag_budgets: components["schemas"]["TagBudget"][];
             /** @description When the key was created. */
             created_at: components["schemas"]["Time"];
             /**
@@ -3451,6 +3472,7 @@ export interface components {
             allowed_addresses?: components["schemas"]["GivenAddresses"];
             limits?: components["schemas"]["NewLimits"];
             budget?: components["schemas"]["NewNullableBudget"];
+            tag_budgets?: components["schemas"]["NewTagBudgets"];
             expires_at?: components["schemas"]["EndTime"];
         };
         /**
@@ -3464,6 +3486,7 @@ export interface components {
             allowed_addresses?: components["schemas"]["GivenAddresses"];
             limits?: components["schemas"]["NewLimits"];
             budget?: components["schemas"]["NewNullableBudget"];
+            tag_budgets?: components["schemas"]["NewTagBudgets"];
             expires_at?: components["schemas"]["EndTime"];
         };
         /**
@@ -3496,6 +3519,8 @@ export interface components {
             /** @description The limits that apply, with what is left of each. */
             rate_limits: components["schemas"]["RateLimitState"][];
             budget: components["schemas"]["NullableBudgetState"];
+            /** @description Budgets for calls with certain tags; empty without. */
+            tag_budgets: components["schemas"]["TagBudget"][];
             /** @description Limits and budget that all keys of the account share. */
             account: {
                 limits: components["schemas"]["Limits"];
@@ -17402,6 +17427,32 @@ export interface operations {
                      *         },
                      *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
+                     *       "tag_budgets": [
+                     *         {
+                     *           "tag": "nightly",
+                     *           "budget": {
+                     *             "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f#nightly",
+                     *             "amount": {
+                     *               "usd": "5",
+                     *               "nano_usd": 5000000000
+                     *             },
+                     *             "period": "day",
+                     *             "spent": {
+                     *               "usd": "4.2",
+                     *               "nano_usd": 4200000000
+                     *             },
+                     *             "reserved": {
+                     *               "usd": "0",
+                     *               "nano_usd": 0
+                     *             },
+                     *             "left": {
+                     *               "usd": "0.8",
+                     *               "nano_usd": 800000000
+                     *             },
+                     *             "renews_at": "2026-11-23T00:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
                      *       "account": {
                      *         "limits": {
                      *           "requests_per_minute": 600,
@@ -17557,6 +17608,32 @@ export interface operations {
                      *             },
                      *             "renews_at": "2026-12-01T00:00:00.000Z"
                      *           },
+                     *           "tag_budgets": [
+                     *             {
+                     *               "tag": "nightly",
+                     *               "budget": {
+                     *                 "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f#nightly",
+                     *                 "amount": {
+                     *                   "usd": "5",
+                     *                   "nano_usd": 5000000000
+                     *                 },
+                     *                 "period": "day",
+                     *                 "spent": {
+                     *                   "usd": "4.2",
+                     *                   "nano_usd": 4200000000
+                     *                 },
+                     *                 "reserved": {
+                     *                   "usd": "0",
+                     *                   "nano_usd": 0
+                     *                 },
+                     *                 "left": {
+                     *                   "usd": "0.8",
+                     *                   "nano_usd": 800000000
+                     *                 },
+                     *                 "renews_at": "2026-11-23T00:00:00.000Z"
+                     *               }
+                     *             }
+                     *           ],
                      *           "created_at": "2026-11-22T12:00:00.000Z",
                      *           "expires_at": "2027-11-22T12:00:00.000Z",
                      *           "revoked_at": null,
@@ -17709,6 +17786,32 @@ export interface operations {
                      *         },
                      *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
+                     *       "tag_budgets": [
+                     *         {
+                     *           "tag": "nightly",
+                     *           "budget": {
+                     *             "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f#nightly",
+                     *             "amount": {
+                     *               "usd": "5",
+                     *               "nano_usd": 5000000000
+                     *             },
+                     *             "period": "day",
+                     *             "spent": {
+                     *               "usd": "4.2",
+                     *               "nano_usd": 4200000000
+                     *             },
+                     *             "reserved": {
+                     *               "usd": "0",
+                     *               "nano_usd": 0
+                     *             },
+                     *             "left": {
+                     *               "usd": "0.8",
+                     *               "nano_usd": 800000000
+                     *             },
+                     *             "renews_at": "2026-11-23T00:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
                      *       "revoked_at": null,
@@ -17815,6 +17918,32 @@ export interface operations {
                      *         },
                      *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
+                     *       "tag_budgets": [
+                     *         {
+                     *           "tag": "nightly",
+                     *           "budget": {
+                     *             "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f#nightly",
+                     *             "amount": {
+                     *               "usd": "5",
+                     *               "nano_usd": 5000000000
+                     *             },
+                     *             "period": "day",
+                     *             "spent": {
+                     *               "usd": "4.2",
+                     *               "nano_usd": 4200000000
+                     *             },
+                     *             "reserved": {
+                     *               "usd": "0",
+                     *               "nano_usd": 0
+                     *             },
+                     *             "left": {
+                     *               "usd": "0.8",
+                     *               "nano_usd": 800000000
+                     *             },
+                     *             "renews_at": "2026-11-23T00:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
                      *       "revoked_at": null,
@@ -17934,6 +18063,32 @@ export interface operations {
                      *         },
                      *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
+                     *       "tag_budgets": [
+                     *         {
+                     *           "tag": "nightly",
+                     *           "budget": {
+                     *             "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f#nightly",
+                     *             "amount": {
+                     *               "usd": "5",
+                     *               "nano_usd": 5000000000
+                     *             },
+                     *             "period": "day",
+                     *             "spent": {
+                     *               "usd": "4.2",
+                     *               "nano_usd": 4200000000
+                     *             },
+                     *             "reserved": {
+                     *               "usd": "0",
+                     *               "nano_usd": 0
+                     *             },
+                     *             "left": {
+                     *               "usd": "0.8",
+                     *               "nano_usd": 800000000
+                     *             },
+                     *             "renews_at": "2026-11-23T00:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
                      *       "revoked_at": null,
@@ -18053,6 +18208,32 @@ export interface operations {
                      *         },
                      *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
+                     *       "tag_budgets": [
+                     *         {
+                     *           "tag": "nightly",
+                     *           "budget": {
+                     *             "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f#nightly",
+                     *             "amount": {
+                     *               "usd": "5",
+                     *               "nano_usd": 5000000000
+                     *             },
+                     *             "period": "day",
+                     *             "spent": {
+                     *               "usd": "0",
+                     *               "nano_usd": 0
+                     *             },
+                     *             "reserved": {
+                     *               "usd": "0",
+                     *               "nano_usd": 0
+                     *             },
+                     *             "left": {
+                     *               "usd": "5",
+                     *               "nano_usd": 5000000000
+                     *             },
+                     *             "renews_at": "2026-11-23T00:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
                      *       "revoked_at": null,
@@ -18953,6 +19134,32 @@ export interface operations {
                      *         },
                      *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
+                     *       "tag_budgets": [
+                     *         {
+                     *           "tag": "nightly",
+                     *           "budget": {
+                     *             "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f#nightly",
+                     *             "amount": {
+                     *               "usd": "5",
+                     *               "nano_usd": 5000000000
+                     *             },
+                     *             "period": "day",
+                     *             "spent": {
+                     *               "usd": "0",
+                     *               "nano_usd": 0
+                     *             },
+                     *             "reserved": {
+                     *               "usd": "0",
+                     *               "nano_usd": 0
+                     *             },
+                     *             "left": {
+                     *               "usd": "5",
+                     *               "nano_usd": 5000000000
+                     *             },
+                     *             "renews_at": "2026-11-23T00:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
                      *       "revoked_at": null,
@@ -19532,6 +19739,7 @@ export interface operations {
                      *             },
                      *             "renews_at": "2026-12-01T00:00:00.000Z"
                      *           },
+                     *           "tag_budgets": [],
                      *           "created_at": "2026-11-22T12:00:00.000Z",
                      *           "expires_at": null,
                      *           "revoked_at": null,
@@ -19865,6 +20073,32 @@ export interface operations {
                      *               },
                      *               "renews_at": "2026-12-01T00:00:00.000Z"
                      *             },
+                     *             "tag_budgets": [
+                     *               {
+                     *                 "tag": "nightly",
+                     *                 "budget": {
+                     *                   "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f#nightly",
+                     *                   "amount": {
+                     *                     "usd": "5",
+                     *                     "nano_usd": 5000000000
+                     *                   },
+                     *                   "period": "day",
+                     *                   "spent": {
+                     *                     "usd": "4.2",
+                     *                     "nano_usd": 4200000000
+                     *                   },
+                     *                   "reserved": {
+                     *                     "usd": "0",
+                     *                     "nano_usd": 0
+                     *                   },
+                     *                   "left": {
+                     *                     "usd": "0.8",
+                     *                     "nano_usd": 800000000
+                     *                   },
+                     *                   "renews_at": "2026-11-23T00:00:00.000Z"
+                     *                 }
+                     *               }
+                     *             ],
                      *             "created_at": "2026-11-22T12:00:00.000Z",
                      *             "expires_at": "2027-11-22T12:00:00.000Z",
                      *             "revoked_at": null,

@@ -37,7 +37,11 @@ export function allowanceOf(row: AllowanceColumns & Countable): Allowance {
 
 /** Whether a row sets a limit or a budget. */
 export function isLimited(row: AllowanceColumns & Partial<TagBudgetColumn>): boolean {
-  return (row.tag_budgets ?? null) !== null || row.budget_nano_usd !== null || limitColumns.some((column) => row[column] !== null)
+  return (
+    (row.tag_budgets ?? null) !== null ||
+    row.budget_nano_usd !== null ||
+    limitColumns.some((column) => row[column] !== null)
+  )
 }
 
 type TagBudgetColumn = Pick<ApiKeysTable, 'tag_budgets'>

@@ -1,7 +1,12 @@
 import { sql, type Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { listed, sqlDialectOf, tagsOf } from '../storage/sql-dialect.ts'
-import type { AllowanceColumns, ApiKeysTable, BudgetWindowsTable, Tables } from '../storage/tables.ts'
+import type {
+  AllowanceColumns,
+  ApiKeysTable,
+  BudgetWindowsTable,
+  Tables,
+} from '../storage/tables.ts'
 import { allowanceOf, tagRows } from './allowance.ts'
 import { kindOf, ownerOfRow } from './budget-owners.ts'
 import {

@@ -40,9 +40,10 @@ describe('the commands for accounts and keys', () => {
     ])
 
     const options = `--account ${account.id} --mode live --name build --scopes inference,usage:read`
+    const tags = '--tag-budget team=search:2.50/month --tag-budget a:b:0/day'
     const bounds = '--models GPT-5-mini --allow-ip 10.0.0.0/8 --allow-ip ::1 --expires-in-days 30'
     const made = await runJson<Schemas['CreatedApiKey']>(
-      `keys create ${options} ${bounds} ${limited} ${spending}`,
+      `keys create ${options} ${bounds} ${limited} ${spending} ${tags}`,
     )
     expect(made).to.deep.include({
       object: 'api_key',
@@ -54,6 +55,17 @@ describe('the commands for accounts and keys', () => {
       state: 'active',
     })
     expect(made.budget).to.deep.include({ ...budget, owner_id: made.id })
+    const tagBudgets = made.tag_budgets.map((one) => [
+      one.tag,
+      one.budget.amount.usd,
+      one.budget.period,
+    ])
+    expect(tagBudgets).to.deep.equal([
+      ['team=search', '2.5', 'month'],
+      ['a:b', '0', 'day'],
+    ])
+    const table = await run(`keys list --account ${account.id}`)
+    expect(table.stdout).to.include('0 of 2.5 USD, month; team=search: 0 of 2.5 USD, month; a:b:')
     const days = (Date.parse(made.expires_at!) - Date.parse(made.created_at)) / 86_400_000
     expect(days).to.be.closeTo(30, 0.01)
 
@@ -94,6 +106,9 @@ describe('the commands for accounts and keys', () => {
     ['keys create --mode test --name x --concurrency=-1', /^--concurrency must be/],
     ['keys create --mode test --name x --budget-usd much --budget-period day', /^--budget-usd/],
     ['keys create --mode test --name x --allow-ip 10.0.0.0/99', /^--allow-ip .*"10.0.0.0\/99"/],
+    ['keys create --mode test --name x --tag-budget a=b', /^--tag-budget must be a tag/],
+    ['keys create --mode test --name x --tag-budget a:1/week', /^--tag-budget/],
+    ['keys create --mode test --name x --tag-budget a:1/day --tag-budget a:2/day', /^--tag-budget/],
     ['keys create --mode test --name x --scopes root', /^--scopes must be one of/],
     ['keys create --mode test --name x --models a,', /^--models has an empty item/],
     ['keys create --mode test --name x --expires-in-days 0', /^--expires-in-days must be/],

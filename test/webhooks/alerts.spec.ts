@@ -74,10 +74,10 @@ forEachStore('alerts', () => {
   const create = (more: object = {}) =>
     createWebhook(gateway, host.address(hook), { events, ...more })
   /** Costs $2 for a million tokens. */
-  const ask = async (key: string, tokens: number) => {
+  const ask = async (key: string, tokens: number, tags?: string) => {
     const answer = await own.chat(
       { model: 'gpt-5-mini', max_completion_tokens: tokens },
-      { key, headers: { 'cache-control': 'no-store' } },
+      { key, headers: { 'cache-control': 'no-store', ...(tags && { 'x-gateway-tags': tags }) } },
     )
     await answer.text()
     return answer.status
@@ -179,6 +179,54 @@ forEachStore('alerts', () => {
     expect(refusal?.data.text).to.include("The budget of the API key 'shop <b>' refuses calls")
     await swept()
     expect(bodies()).to.have.length(1)
+  })
+
+  it('report the budget of a tag', async () => {
+    await create()
+    const key = await budgetOf(nanoPerUsd)
+    const budget = { tag: 'a=b', nano_usd: nanoPerUsd / 100, period: 'day' }
+    const columns = { tag_budgets: JSON.stringify([budget, { ...budget, tag: 'c' }]) }
+    const limited = gateway.db.updateTable('api_keys').set(columns).returning('id')
+    const { id } = await limited.where('digest', '=', digestOf(key)).executeTakeFirstOrThrow()
+    expect(await ask(key, 3000, 'a=b')).to.equal(200)
+    expect(await ask(key, 3000, 'a=b')).to.equal(402)
+    await received(2)
+    await swept()
+    const alerts = await received(2)
+    expect(alerts.map(({ type }) => type)).to.have.members([
+      'alert.budget_reached',
+      'alert.budget_refused',
+    ])
+    for (const { data } of alerts) {
+      expect(data.text).to.include("the API key 'shop <b>' for the tag 'a=b'")
+      expect(data.subject).to.equal(`${id}#a=b`).and.to.equal(data.budget?.owner_id)
+      expect(data.link).to.match(new RegExp(`/keys/${id}$`))
+      expect(data.budget?.left.usd).to.equal('0.004')
+    }
+  })
+
+  it('report the budget of a person', async () => {
+    const { account_id: account } = await create()
+    const ada = await gateway.people.signIn({ email: 'ada@example.com' })
+    const key = await gateway.createKey('live')
+    const made = gateway.db.updateTable('api_keys').set({ created_by: ada.personId })
+    await made.where('digest', '=', digestOf(key)).execute()
+    const limited = gateway.db
+      .updateTable('members')
+      .set({ budget_nano_usd: nanoPerUsd / 100, budget_period: 'month' })
+    await limited.where('person_id', '=', ada.personId).execute()
+    expect(await ask(key, 4500)).to.equal(200)
+    expect(await ask(key, 3000)).to.equal(402)
+    const alerts = await received(2)
+    const people = gateway.db.selectFrom('people').select('name')
+    const { name } = await people.where('id', '=', ada.personId).executeTakeFirstOrThrow()
+    const reached = alerts.find(({ type }) => type === 'alert.budget_reached')
+    expect(reached?.data.percent).to.equal(80)
+    for (const { data } of alerts) {
+      expect(data.text).to.include(`the member '${name}'`)
+      expect(data.subject).to.equal(`${account}:${ada.personId}`)
+      expect(data.link).to.match(/\/settings\/members$/)
+    }
   })
 
   it('report a provider that fails, and one that refuses its key, to the account whose calls failed', async () => {

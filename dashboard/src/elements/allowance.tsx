@@ -16,16 +16,17 @@ type DollarProps = {
   fault: string | undefined
   /** Current amount in US dollars. */
   usd?: string | undefined
+  name?: string
 }
 
 /** A field for an amount in US dollars. */
-export function DollarField({ label, hint, fault, usd = '' }: DollarProps) {
+export function DollarField({ label, hint, fault, usd = '', name = 'usd' }: DollarProps) {
   return (
     <Field label={label} hint={hint} fault={fault}>
       {(attributes) => (
         <input
           {...attributes}
-          name="usd"
+          name={name}
           inputMode="decimal"
           pattern="\d{1,7}(\.\d{1,9})?"
           title="Dollars, such as 25 or 2.50"
@@ -37,20 +38,27 @@ export function DollarField({ label, hint, fault, usd = '' }: DollarProps) {
 }
 
 type BudgetProps = {
-  budget: Schemas['NullableBudgetState'] | undefined
+  budget: { amount: { usd: string }; period: Schemas['BudgetPeriod'] } | null | undefined
   hint: string
+  /** Prefix of the names of the fields. */
+  of?: string
   /** Error message of the field. */
   fault: string | undefined
 }
 
 /** Fields for the amount and the period of a budget. */
-export function BudgetFields({ budget, hint, fault }: BudgetProps) {
+export function BudgetFields({ budget, hint, fault, of = '' }: BudgetProps) {
   return (
     <>
-      <DollarField label="Budget in dollars" usd={budget?.amount.usd} {...{ hint, fault }} />
+      <DollarField
+        label="Budget in dollars"
+        name={`${of}usd`}
+        usd={budget?.amount.usd}
+        {...{ hint, fault }}
+      />
       <Field label="Budget for">
         {(attributes) => (
-          <select {...attributes} name="period">
+          <select {...attributes} name={`${of}period`}>
             {BudgetPeriodValues.map((period) => (
               <option key={period} value={period} selected={period === (budget?.period ?? 'month')}>
                 {periodTexts[period]}

@@ -197,8 +197,51 @@ function Spending({ apiKey, faultAt }: Props) {
           <LimitFields limits={apiKey?.limits} faultAt={faultAt} />
         </div>
       </fieldset>
+      <TagBudgets apiKey={apiKey} faultAt={faultAt} />
     </>
   )
+}
+
+/** Rows of a tag and its budget. */
+function TagBudgets({ apiKey, faultAt }: Props) {
+  const own = apiKey?.tag_budgets ?? []
+  const [rows, setRows] = useState(own.length)
+  return (
+    <fieldset>
+      <legend>Budgets of tags</legend>
+      <p class="hint above">
+        They limit what calls with a tag may cost, such as <code>team=search</code>. Empty a tag to
+        remove its budget.
+      </p>
+      {Array.from({ length: rows }, (_, at) => (
+        <div class="columns" key={at}>
+          <Field label={`Tag ${at + 1}`} fault={faultAt(`tag_budgets[${at}].tag`)}>
+            {(attributes) => <input {...attributes} name="tag" defaultValue={own[at]?.tag ?? ''} />}
+          </Field>
+          <BudgetFields
+            of="tag_"
+            budget={own[at]?.budget}
+            hint="For the calls with this tag."
+            fault={faultAt(`tag_budgets[${at}].budget`)}
+          />
+        </div>
+      ))}
+      <button type="button" class="plain small" onClick={() => setRows(rows + 1)}>
+        Add a tag
+      </button>
+    </fieldset>
+  )
+}
+
+function tagBudgetsOf(form: FormData): Schemas['NewTagBudget'][] {
+  // Text fields, one of each name in a row.
+  const columns = ['tag', 'tag_usd', 'tag_period'].map((name) => form.getAll(name) as string[])
+  const [tags = [], amounts = [], periods = []] = columns
+  return tags.flatMap((tag, at) => {
+    if (tag.trim() === '') return []
+    const period = periods[at] as Schemas['BudgetPeriod']
+    return [{ tag: tag.trim(), budget: { usd: amounts[at]!.trim(), period } }]
+  })
 }
 
 /** Converts the form to a request body; an empty field removes the restriction. */
@@ -212,6 +255,7 @@ export function keyOf(form: FormData) {
     models: listOf(form.getAll('models') as string[]),
     allowed_addresses: listOf((texts['addresses'] ?? '').split(/[\s,]+/).filter(Boolean)),
     ...allowanceOf(texts),
+    tag_budgets: tagBudgetsOf(form),
     expires_at: expires === undefined ? null : new Date(expires).toISOString(),
   } satisfies Schemas['ApiKeyChange']
 }

@@ -65,7 +65,7 @@ type AboutProps = {
 }
 
 function About({ apiKey, onChange, onRotated, onRevoked }: AboutProps) {
-  const { mode, state, id, budget } = apiKey
+  const { mode, state, id, budget, tag_budgets: tags } = apiKey
   // Only keys and OAuth clients have a secret that can be rotated.
   const hasSecret = apiKey.kind === 'key' || apiKey.kind === 'client'
   const mayBeRotated = state === 'active' && hasSecret && apiKey.replaced_by === null
@@ -75,6 +75,19 @@ function About({ apiKey, onChange, onRotated, onRevoked }: AboutProps) {
         <section class="card">
           <h2>Budget</h2>
           <Gauge budget={budget} />
+        </section>
+      )}
+      {tags.length > 0 && (
+        <section class="card">
+          <h2>Budgets of tags</h2>
+          {tags.map((one) => (
+            <div key={one.tag}>
+              <h3>
+                <a href={addressOf('/requests', { key_id: id, mode, tag: one.tag })}>{one.tag}</a>
+              </h3>
+              <Gauge budget={one.budget} />
+            </div>
+          ))}
         </section>
       )}
       <Refusals mode={mode} keyId={id} isOpen />

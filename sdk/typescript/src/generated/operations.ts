@@ -573,7 +573,7 @@ export const createKey: Operation<CreateKeyData, CreateKeyResponses> = operation
 /**
  * Retrieve a key
  *
- * The key with its limits and its budget, without its secret.
+ * The key with its limits and its budgets, without its secret.
  */
 export const retrieveKey: Operation<RetrieveKeyData, RetrieveKeyResponses> = operation('GET', '/api/keys/{id}')
 

@@ -746,7 +746,7 @@ export type BudgetPeriod = 'day' | 'month' | 'total';
 export type BudgetState = {
     /**
      * The id of the account or key that the budget belongs to; for a member of an account, both
-     * ids with a colon between them.
+     * ids with a colon between them, and for a tag, the id of the key, `#` and the tag.
      *
      */
     owner_id: string;
@@ -819,6 +819,31 @@ export type NewBudget = {
  * The budget to set; null removes the budget, and the member left out keeps it.
  */
 export type NewNullableBudget = NewBudget | null;
+
+/**
+ * The budget of a key for its calls with a tag.
+ */
+export type TagBudget = {
+    tag: CallTag;
+    budget: BudgetState;
+};
+
+/**
+ * The budget to set for the calls of a key with a tag.
+ */
+export type NewTagBudget = {
+    tag: CallTag;
+    budget: NewBudget;
+};
+
+/**
+ * Budgets of the key for its calls with certain tags (`x-gateway-tags`, `metadata`), each tag at
+ * most once. A call counts in the budget of each of its tags, and in that of the key; calls
+ * without these tags are not limited by them. The list replaces the previous one; an empty list
+ * removes all.
+ *
+ */
+export type NewTagBudgets = Array<NewTagBudget>;
 
 /**
  * One line of text for people, without control characters.
@@ -1215,6 +1240,10 @@ export type ApiKey = {
     limits: Limits;
     budget: NullableBudgetState;
     /**
+     * Budgets for calls with certain tags; empty without.
+     */
+    tag_budgets: Array<TagBudget>;
+    /**
      * When the key was created.
      */
     created_at: Time;
@@ -1306,6 +1335,10 @@ export type CreatedApiKey = {
     allowed_addresses: Array<string> | null;
     limits: Limits;
     budget: NullableBudgetState;
+    /**
+     * Budgets for calls with certain tags; empty without.
+     */
+    tag_budgets: Array<TagBudget>;
     /**
      * When the key was created.
      */
@@ -1423,6 +1456,7 @@ export type NewApiKey = {
     allowed_addresses?: GivenAddresses;
     limits?: NewLimits;
     budget?: NewNullableBudget;
+    tag_budgets?: NewTagBudgets;
     expires_at?: EndTime;
 };
 
@@ -1438,6 +1472,7 @@ export type ApiKeyChange = {
     allowed_addresses?: GivenAddresses;
     limits?: NewLimits;
     budget?: NewNullableBudget;
+    tag_budgets?: NewTagBudgets;
     expires_at?: EndTime;
 };
 
@@ -1490,6 +1525,10 @@ export type OwnKey = {
      */
     rate_limits: Array<RateLimitState>;
     budget: NullableBudgetState;
+    /**
+     * Budgets for calls with certain tags; empty without.
+     */
+    tag_budgets: Array<TagBudget>;
     /**
      * Limits and budget that all keys of the account share.
      */
