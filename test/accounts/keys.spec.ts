@@ -256,4 +256,37 @@ forEachStore('keys under /api', () => {
       ['key.revoke', { revoked_at: null }, { revoked_at: new Date(now).toISOString() }],
     ])
   })
+
+  it('check the budgets of tags, and have them in the audit log', async () => {
+    const budget = (tag: string, usd: string, period = 'month') => ({
+      tag,
+      budget: { usd, period },
+    })
+    const wrong = [
+      [[budget('a', '1'), budget('a', '2')], 'tag_budgets[1].tag'],
+      [[budget('a b', '1')], 'tag_budgets[0].tag'],
+      [[budget('', '1')], 'tag_budgets[0].tag'],
+      [[budget('x'.repeat(65), '1')], 'tag_budgets[0].tag'],
+      [[budget('a', '-1')], 'tag_budgets[0].budget.usd'],
+      [Array.from({ length: 9 }, (_, at) => budget(`t${at}`, '1')), 'tag_budgets'],
+    ] as const
+    for (const [tag_budgets, param] of wrong)
+      await expectError(await calls.make(admin, { tag_budgets }), {
+        status: 400,
+        code: 'invalid_value',
+        param,
+      })
+    const { id } = await made({ tag_budgets: [budget('a', '1')] })
+    now += 1
+    await calls.change(admin, id, { name: 'renamed' })
+    now += 1
+    await calls.change(admin, id, { tag_budgets: [budget('b', '2', 'day')] })
+    const form = (tag: string, usd: string, period: string) => ({
+      tag_budgets: [{ tag, budget: { amount: { usd, nano_usd: Number(usd) * 1e9 }, period } }],
+    })
+    const [, renamed, changed] = await audit(id)
+    expect(renamed!.after).to.deep.equal({ name: 'renamed' })
+    expect(changed!.before).to.deep.equal(form('a', '1', 'month'))
+    expect(changed!.after).to.deep.equal(form('b', '2', 'day'))
+  })
 })
