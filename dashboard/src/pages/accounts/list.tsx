@@ -94,7 +94,7 @@ function Accounts({ accounts }: { accounts: readonly Account[] }) {
   }
   return (
     <div class="card">
-      <Table label="Accounts" class="accounts" columns={columns} opens>
+      <Table label="Accounts" class="accounts stacked" columns={columns} opens>
         {accounts.map((account) => (
           <Row key={account.id} account={account} />
         ))}
@@ -107,17 +107,21 @@ function Row({ account }: { account: Account }) {
   const { activity, budget } = account
   return (
     <tr>
-      <td>
+      <td class="first">
         <a href={addressOf(`/accounts/${account.id}`)}>{account.name}</a>{' '}
         {account.is_operator && <span class="state">runs the gateway</span>}
       </td>
-      <td class="number">
+      <td class="number beside">
         <Money usd={activity?.spent.usd} />
       </td>
-      <td class="number" title={`${shortCount(activity?.failed_calls ?? 0)} of them failed`}>
+      <td
+        class="number"
+        data-head="Calls"
+        title={`${shortCount(activity?.failed_calls ?? 0)} of them failed`}
+      >
         {shortCount(activity?.calls ?? 0)}
       </td>
-      <td>
+      <td class="at-end" data-head="Budget">
         {budget === null ? (
           <span class="quiet">none</span>
         ) : (
@@ -126,9 +130,9 @@ function Row({ account }: { account: Account }) {
           </>
         )}
       </td>
-      <td class="number">{shortCount(activity?.members ?? 0)}</td>
-      <td class="number">{shortCount(activity?.keys ?? 0)}</td>
-      <td>
+      <td class="number minor">{shortCount(activity?.members ?? 0)}</td>
+      <td class="number minor">{shortCount(activity?.keys ?? 0)}</td>
+      <td class="minor">
         <Time at={account.created_at} />
       </td>
     </tr>

@@ -31,13 +31,15 @@ export function Members({ account: { id } }: { account: Schemas['Account'] }) {
 
 function People({ members }: { members: readonly Schemas['Member'][] }) {
   return (
-    <Table label="Members" columns={['Name', 'E-mail', 'Role', acts]}>
+    <Table label="Members" class="stacked" columns={['Name', 'E-mail', 'Role', acts]}>
       {members.map((member) => (
         <tr key={member.id}>
-          <td>{member.name}</td>
-          <td class="email">{member.email}</td>
-          <td>{member.role}</td>
-          <td class="act">{member.may_get_password_link && <PasswordLink member={member} />}</td>
+          <td class="first">{member.name}</td>
+          <td class="email across">{member.email}</td>
+          <td class="beside">{member.role}</td>
+          <td class="act across">
+            {member.may_get_password_link && <PasswordLink member={member} />}
+          </td>
         </tr>
       ))}
     </Table>

@@ -121,11 +121,10 @@ function Models({ entries }: { entries: readonly Entry[] }) {
     <div class="card">
       <Table
         label="Models"
-        class="models"
+        class="models stacked"
         opens
         columns={[
           sortedBy('name', 'Model'),
-          'Id',
           'State',
           numbers('Input price'),
           sortedBy('price', 'Output price'),
@@ -155,28 +154,26 @@ function Row({ entry, places }: { entry: Entry; places: number }) {
   const route = routes.find(({ is_configured: isConfigured }) => isConfigured)
   return (
     <tr>
-      <td title={model.name}>
+      <td class="first" title={model.name}>
         <span class="type" title={type}>
           <Icon name={icons[modality]} />
           <span class="hidden">{type}: </span>
         </span>
         <a href={addressOf(pathOf(model.id))}>{model.name}</a>
-      </td>
-      <td title={model.id}>
-        <code class="quiet">{model.id}</code>
+        <code class="hint">{model.id}</code>
       </td>
       <td>
         <span class={`state ${look}`}>{text}</span>
       </td>
       <Prices entry={entry} places={places} />
-      <td class="number">
+      <td class={`number ${model.context_window == null ? 'minor' : 'at-end'}`} data-head="Context">
         {model.context_window == null ? (
           <span class="quiet">–</span>
         ) : (
           shortCount(model.context_window)
         )}
       </td>
-      <td>
+      <td class="minor">
         {route === undefined || route.health.attempts === 0 ? (
           <span class="quiet">–</span>
         ) : (
@@ -192,17 +189,17 @@ function Prices({ entry, places }: { entry: Entry; places: number }) {
   const { input, output, unit } = pricesOf(entry)
   if (unit !== undefined) {
     return (
-      <td class="number" colSpan={2}>
+      <td class="number beside" colSpan={2}>
         <span class="hint">{unit}</span> <Money usd={output} places={places} />
       </td>
     )
   }
   return (
     <>
-      <td class="number">
+      <td class="number minor">
         <Money usd={input} places={places} />
       </td>
-      <td class="number">
+      <td class="number beside">
         {isForInputOnly(entry) ? (
           <span class="quiet">–</span>
         ) : (

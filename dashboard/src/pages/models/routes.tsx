@@ -26,14 +26,14 @@ export function Routes({ entry: { routes }, measured }: Props) {
           ? 'The gateway tries them in this order. A route that keeps failing is paused for a while.'
           : 'The provider that answers calls of this model.'}
       </p>
-      <Table label="Routes" class="routes" columns={columns}>
+      <Table label="Routes" class="routes stacked" columns={columns}>
         {routes.map((route) => (
           <tr key={`${route.provider} ${route.upstream_model}`}>
-            <td>{route.provider_name}</td>
+            <td class="first">{route.provider_name}</td>
             <td>
               <code>{route.upstream_model}</code>
             </td>
-            <td>
+            <td class="beside">
               {route.is_configured ? (
                 <Circuit circuit={route.circuit} until={route.circuit_until} />
               ) : isOperator.value ? (
@@ -42,11 +42,11 @@ export function Routes({ entry: { routes }, measured }: Props) {
                 <span class="state">not configured</span>
               )}
             </td>
-            <td>
+            <td class="at-end">
               <Health health={route.health} />
             </td>
-            <td class="number">{route.health.attempts.toLocaleString('en-US')}</td>
-            <td class="number">
+            <td class="number minor">{route.health.attempts.toLocaleString('en-US')}</td>
+            <td class="number across" data-head="Median / 95%">
               <Latency health={route.health} />
             </td>
           </tr>

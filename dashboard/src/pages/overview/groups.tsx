@@ -7,6 +7,9 @@ import { numbers, Table } from '../../elements/table.tsx'
 import { metrics, type Metric } from './metrics.ts'
 import { filterOf, nameOfGroup, type Dimension } from './split.ts'
 
+/** Where a metric is on a telephone, which has no room for all. */
+const telephonePlaces: Record<string, string> = { spent: 'beside', requests: '', errors: 'at-end' }
+
 type Group = Schemas['UsageGroup']
 type Props = { title: string; report: Schemas['UsageReport']; by: Dimension }
 
@@ -16,15 +19,20 @@ export function Groups({ title, report, by }: Props) {
   return (
     <section class="card groups">
       <h2>{title}</h2>
-      <Table label={title} columns={['Name', ...metrics.map((one) => numbers(one.title))]} opens>
+      <Table
+        label={title}
+        class="stacked"
+        columns={['Name', ...metrics.map((one) => numbers(one.title))]}
+        opens
+      >
         {report.data.map((group) => (
           <tr key={group[by]}>
-            <th scope="row">
+            <th scope="row" class="first">
               <span class={`swatch ${colourOf(by, group[by] ?? '')}`} />
               <Name group={group} report={report} by={by} />
             </th>
-            {columns.map(({ metric: { name, usdOf, valueOf, format }, places }) => (
-              <td key={name} class="number">
+            {columns.map(({ metric: { name, title: head, usdOf, valueOf, format }, places }) => (
+              <td key={name} class={`number ${telephonePlaces[name] ?? 'minor'}`} data-head={head}>
                 {usdOf === undefined ? (
                   format(valueOf(group.sums))
                 ) : (

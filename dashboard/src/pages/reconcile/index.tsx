@@ -74,17 +74,23 @@ function Result({ found }: { found: Reconciliation }) {
         {total.unpriced_calls > 0 &&
           ` The ledger omits ${total.unpriced_calls} calls of unknown cost.`}
       </p>
-      <Table label="Models" columns={['Model', 'Differs since', ...amounts]}>
+      <Table label="Models" class="stacked" columns={['Model', 'Differs since', ...amounts]}>
         {[...drifting, ...models.filter(({ drifts }) => !drifts)].map((one) => (
           <tr key={one.model}>
-            <th scope="row">{one.model}</th>
-            <td>{one.since ?? <span class="quiet">agrees</span>}</td>
+            <th scope="row" class="first">
+              {one.model}
+            </th>
+            <td class="across" data-head="Differs since">
+              {one.since ?? <span class="quiet">agrees</span>}
+            </td>
             <Amounts costs={one} />
           </tr>
         ))}
         <tr>
-          <th scope="row">Total</th>
-          <td />
+          <th scope="row" class="first">
+            Total
+          </th>
+          <td class="minor" />
           <Amounts costs={total} />
         </tr>
       </Table>
@@ -97,7 +103,12 @@ const amounts = [numbers('Vendor'), numbers('Ledger'), numbers('Difference')]
 function Amounts({ costs }: { costs: Costs }) {
   const { exported_usd: exported, ledger_usd: ledger, difference_usd: difference } = costs
   return [exported, ledger, difference].map((usd, at) => (
-    <td key={at} class="number" title={`${usd} USD`}>
+    <td
+      key={at}
+      class={['number', 'number at-end', 'number beside'][at]}
+      data-head={['Vendor', 'Ledger'][at]}
+      title={`${usd} USD`}
+    >
       {at === 2 && costs.drifts ? <span class="state wrong">{signed(usd)}</span> : signed(usd)}
     </td>
   ))

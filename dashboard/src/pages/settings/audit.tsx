@@ -93,16 +93,18 @@ function Events({ events }: { events: readonly AuditEvent[] }) {
     )
   }
   return (
-    <Table label="Actions" columns={['When', 'Action', 'Address']}>
+    <Table label="Actions" class="stacked" columns={['When', 'Action', 'Address']}>
       {events.map((event) => (
         <tr key={event.id}>
           <td class="when">
             <Time at={event.at} />
           </td>
-          <td class="sentence">
+          <td class="sentence across">
             <Act event={event} />
           </td>
-          <td class={event.address === null ? 'from quiet' : 'from'}>{placeOf(event)}</td>
+          <td class={event.address === null ? 'from at-end quiet' : 'from at-end'}>
+            {placeOf(event)}
+          </td>
         </tr>
       ))}
     </Table>

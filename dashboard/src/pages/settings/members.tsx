@@ -42,7 +42,11 @@ export function Members() {
         <Failure error={changing.error} />
         <WhenLoaded loaded={members} what="Loading the members">
           {(all) => (
-            <Table label="Members" columns={['Name', 'E-mail', 'Role', 'Budget', 'Joined', acts]}>
+            <Table
+              label="Members"
+              class="stacked"
+              columns={['Name', 'E-mail', 'Role', 'Budget', 'Joined', acts]}
+            >
               {all.map((member) => (
                 <Row
                   // After a failed change, a new key resets the selection to the current role.
@@ -89,19 +93,19 @@ function Row({ member, isLastOwner, onRole, onRemoved }: RowProps) {
   const mayLimit = mayGiveRole && !isOwn
   return (
     <tr>
-      <td>
+      <td class="first">
         {member.name} {isOwn && <span class="state">you</span>}
       </td>
       <td class="email">{member.email}</td>
-      <td>{mayChange ? <RoleChoice {...{ member, onRole }} /> : member.role}</td>
-      <td>
+      <td class="beside">{mayChange ? <RoleChoice {...{ member, onRole }} /> : member.role}</td>
+      <td class={member.budget === null && !member.sandbox_only ? 'minor' : 'across'}>
         {member.sandbox_only && <span class="state">sandbox only</span>}{' '}
         {member.budget === null ? '–' : <Gauge budget={member.budget} />}
       </td>
-      <td>
+      <td class="at-end" data-head="Joined">
         <Time at={member.joined_at} />
       </td>
-      <td class="act">
+      <td class="act across">
         {member.may_get_password_link && <PasswordLink member={member} />}{' '}
         {mayLimit && <ChangeLimits member={member} onDone={onRemoved} />}{' '}
         {mayChange && <Remove member={member} onDone={onRemoved} />}
