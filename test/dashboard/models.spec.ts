@@ -65,8 +65,8 @@ describe('the models page', () => {
     expect(all).to.be.above(100)
     await expectCount(named(page), 60)
     const model = page.getByRole('row', { name: /^language: GPT-5 mini gpt-5-mini deprecated / })
-    // One line of text: two would take at least 50 pixels.
-    expect((await model.boundingBox())!.height).to.be.within(30, 38)
+    // Two lines of text, the name and the id: three would take at least 75 pixels.
+    expect((await model.boundingBox())!.height).to.be.within(50, 60)
     await page.getByRole('button', { name: `Show all ${all}` }).click()
     await expectCount(named(page), all)
     await page.getByLabel('Type').selectOption('pictures')
