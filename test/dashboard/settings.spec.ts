@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
+import type { components } from '../../generated/types.ts'
 import { copyBy, expectCount, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { expectError } from '../support/expect-error.ts'
 import { eventually } from '../support/until.ts'
 
 const hostile = '"><script>alert(1)</script>'
@@ -107,6 +109,62 @@ describe('the settings of an account', () => {
     const own = await dashboard.open('/you', { as: ada })
     await own.getByRole('region', { name: 'Accounts' }).getByText('$20.00 left').waitFor()
     await expectGoodLooks(own)
+  })
+
+  it('let owners set bounds of the keys that a member, or an invited person, creates', async () => {
+    const { gateway } = dashboard
+    const ben = await gateway.people.signIn({ role: 'member', email: 'ben@example.com' })
+    const page = await dashboard.open('/settings/members')
+    const row = page.getByRole('row').filter({ hasText: ben.email })
+    await row.getByRole('button', { name: 'Limits of Somebody' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Limits of Somebody' })
+    const bounds = dialog.getByRole('group', { name: 'Bounds of each key' })
+    await dialog.getByLabel('Keys of their own').check()
+    await bounds.getByRole('button', { name: 'Choose models' }).click()
+    await page.getByPlaceholder('Any name of a model').fill('gpt-5-mini')
+    await page.getByRole('option', { name: 'gpt-5-mini' }).first().click()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await bounds.getByLabel('Expires within days').fill('30')
+    await bounds.getByLabel('Budget in dollars').fill('5')
+    await bounds.getByLabel('Calls at once').fill('2')
+    await expectGoodLooks(page)
+    await dialog.getByRole('button', { name: 'Save the limits' }).click()
+    await said(page, 'The limits of Somebody are changed.')
+    const make = (more: object) =>
+      gateway.post(
+        '/api/keys',
+        { name: 'own', mode: 'test', ...more },
+        { key: null, headers: ben.headers },
+      )
+    const made = await make({})
+    expect(made.status).to.equal(201)
+    const key = (await made.json()) as components['schemas']['CreatedApiKey']
+    expect(key).to.deep.include({ models: ['gpt-5-mini'] })
+    expect([key.budget?.amount.usd, key.limits.concurrency]).to.deep.equal(['5', 2])
+    const wide = { models: null, expires_at: null, budget: null, limits: { concurrency: 3 } }
+    for (const [param, value] of Object.entries(wide)) {
+      await expectError(await make({ [param]: value }), {
+        status: 403,
+        code: 'insufficient_scope',
+        param,
+      })
+    }
+    // The dialog shows the bounds again, and without the choice there are none.
+    await row.getByRole('button', { name: 'Limits of Somebody' }).click()
+    await bounds.getByText('gpt-5-mini').waitFor()
+    expect(await bounds.getByLabel('Budget in dollars').inputValue()).to.equal('5')
+    await dialog.getByLabel('Keys of their own').uncheck()
+    await dialog.getByRole('button', { name: 'Save the limits' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect((await make({})).status).to.equal(403)
+    await page.getByLabel('E-mail').fill('lin@example.com')
+    await page.getByLabel('Budget in dollars').fill('20')
+    await page.getByLabel('Keys of their own').check()
+    await page.getByLabel('Expires within days').fill('90')
+    await page.getByRole('button', { name: 'Create the link' }).click()
+    const open = page.getByRole('row').filter({ hasText: 'lin@example.com' })
+    await open.getByText('$20 a month, own keys (90 days)').waitFor()
+    await expectGoodLooks(page)
   })
 
   it('show the audit log, with filters in the address', async () => {

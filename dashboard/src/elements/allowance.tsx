@@ -71,40 +71,74 @@ export function BudgetFields({ budget, hint, fault, of = '' }: BudgetProps) {
   )
 }
 
+type NumberProps = {
+  label: string
+  name: string
+  value: number | null | undefined
+  fault: string | undefined
+  min?: number
+  max?: number
+}
+
+/** A field for a whole number; empty for none. */
+export function NumberField({ label, fault, value, ...rest }: NumberProps) {
+  return (
+    <Field label={label} fault={fault}>
+      {(attributes) => (
+        <input {...attributes} {...rest} type="number" step={1} defaultValue={value ?? ''} />
+      )}
+    </Field>
+  )
+}
+
 type LimitProps = {
-  limits: Schemas['Limits'] | undefined
+  limits: Schemas['NewLimits'] | undefined
+  /** Prefix of the names of the fields. */
+  of?: string
   /** Error message for a member of the request, by its name. */
   faultAt: (param: string) => string | undefined
 }
 
 /** Fields for limits per minute and for concurrent calls. */
-export function LimitFields({ limits, faultAt }: LimitProps) {
+export function LimitFields({ limits, faultAt, of = '' }: LimitProps) {
   return (
     <>
       {limitFields.map(({ name, label }) => (
-        <Field key={name} label={label} fault={faultAt(`limits.${name}`)}>
-          {(attributes) => (
-            <input
-              {...attributes}
-              name={name}
-              type="number"
-              min={0}
-              max={1_000_000_000}
-              step={1}
-              defaultValue={limits?.[name] ?? ''}
-            />
-          )}
-        </Field>
+        <NumberField
+          key={name}
+          label={label}
+          name={of + name}
+          min={0}
+          max={1_000_000_000}
+          value={limits?.[name]}
+          fault={faultAt(`limits.${name}`)}
+        />
       ))}
     </>
   )
 }
 
+type AllowanceProps = Pick<BudgetProps, 'budget' | 'hint'> &
+  LimitProps & {
+    /** Path of `budget` and `limits` in the request, with a dot at its end. */
+    at?: string
+  }
+
+/** Fields for a budget and for limits. */
+export function AllowanceFields({ budget, hint, limits, faultAt, of, at = '' }: AllowanceProps) {
+  return (
+    <div class="columns">
+      <BudgetFields of={of} {...{ budget, hint }} fault={faultAt(`${at}budget`)} />
+      <LimitFields of={of} limits={limits} faultAt={(param) => faultAt(at + param)} />
+    </div>
+  )
+}
+
 /** Converts the texts of these fields to a request body; an empty field removes the limit or budget. */
-export function allowanceOf(texts: Readonly<Record<string, string>>) {
-  const { usd, period } = texts
+export function allowanceOf(texts: Readonly<Record<string, string>>, of = '') {
+  const { [`${of}usd`]: usd, [`${of}period`]: period } = texts
   const limits = limitFields.map(({ name }) => {
-    const text = texts[name]
+    const text = texts[`${of}${name}`]
     return [name, text === undefined ? null : Number(text)]
   })
   return {

@@ -7,8 +7,8 @@ import { addressOf } from '../../data/place.ts'
 import { accountQuery, isOperator } from '../../data/session.ts'
 import { allowanceOf, BudgetFields, LimitFields } from '../../elements/allowance.tsx'
 import { Field } from '../../elements/field.tsx'
+import { ModelsField } from '../../elements/models-field.tsx'
 import { NameField } from '../../elements/name-field.tsx'
-import { ModelsField } from './models-field.tsx'
 
 type ApiKey = Schemas['ApiKey']
 type Props = {

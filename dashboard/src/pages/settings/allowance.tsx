@@ -2,7 +2,7 @@ import { bodyOf, PATCH, type Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
 import { accountQuery } from '../../data/session.ts'
-import { allowanceOf, BudgetFields, LimitFields } from '../../elements/allowance.tsx'
+import { AllowanceFields, allowanceOf } from '../../elements/allowance.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Form } from '../../elements/form.tsx'
 
@@ -20,14 +20,11 @@ export function Allowance({ account: { id, budget, limits }, onEnd }: Props) {
   return (
     <Form send={changing.run}>
       <Failure error={changing.error} />
-      <div class="columns">
-        <BudgetFields
-          budget={budget}
-          hint="Leave it empty for no budget. 0 refuses every call that costs money."
-          fault={changing.faultAt('budget')}
-        />
-        <LimitFields limits={limits} faultAt={changing.faultAt} />
-      </div>
+      <AllowanceFields
+        {...{ budget, limits }}
+        hint="Leave it empty for no budget. 0 refuses every call that costs money."
+        faultAt={changing.faultAt}
+      />
       <p class="row">
         <button disabled={changing.isBusy}>Save</button>
         <button type="button" class="plain" onClick={() => onEnd(undefined)}>

@@ -4,7 +4,6 @@ import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { accountQuery } from '../../data/session.ts'
-import { allowanceOf, BudgetFields } from '../../elements/allowance.tsx'
 import { AskFirst } from '../../elements/ask-first.tsx'
 import { Snippet } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
@@ -15,7 +14,7 @@ import { EmailField } from '../../elements/person-fields.tsx'
 import { Said, useSaid } from '../../elements/said.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
-import { SandboxOnly } from './member-limits.tsx'
+import { limitsText, PersonLimitFields, personLimitsOf } from './member-limits.tsx'
 import { rolesToGive } from './roles.ts'
 
 type Invitation = Schemas['Invitation']
@@ -61,9 +60,7 @@ export function Invitations() {
 function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => void }) {
   const inviting = useAct(async (filled: FormData) => {
     const { email = '', role } = textsOf(filled)
-    const { budget } = allowanceOf(textsOf(filled))
-    const sandbox_only = filled.has('sandbox_only')
-    const body = { email, role: role as Schemas['Role'], budget, sandbox_only }
+    const body = { email, role: role as Schemas['Role'], ...personLimitsOf(filled) }
     onMade(await bodyOf(POST('/api/members', { params: { query: accountQuery() }, body })))
   })
   return (
@@ -86,13 +83,8 @@ function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => vo
             </select>
           )}
         </Field>
-        <BudgetFields
-          budget={null}
-          hint="What the person may spend in this account; empty for no budget of their own."
-          fault={inviting.faultAt('budget')}
-        />
       </div>
-      <SandboxOnly />
+      <PersonLimitFields faultAt={inviting.faultAt} />
       <button disabled={inviting.isBusy}>Create the link</button>
     </Form>
   )
@@ -108,19 +100,21 @@ function Open({ invitations, onWithdrawn }: OpenProps) {
     <Table
       label="Open invitations"
       caption="Not accepted yet"
-      columns={['E-mail', 'Role', 'Invited', 'Expires', acts]}
+      class="stacked"
+      columns={['E-mail', 'Role', 'Limits', 'Invited', 'Expires', acts]}
     >
       {invitations.map((invitation) => (
         <tr key={invitation.id}>
-          <td class="email">{invitation.email}</td>
-          <td>{invitation.role}</td>
-          <td>
+          <td class="email first">{invitation.email}</td>
+          <td class="beside">{invitation.role}</td>
+          <td data-head="Limits:">{limitsText(invitation)}</td>
+          <td class="minor">
             <Time at={invitation.created_at} />
           </td>
-          <td>
+          <td class="at-end" data-head="Expires">
             <Time at={invitation.expires_at} />
           </td>
-          <td class="act">
+          <td class="act across">
             {rolesToGive().includes(invitation.role) && (
               <Withdraw invitation={invitation} onDone={onWithdrawn} />
             )}

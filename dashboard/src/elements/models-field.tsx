@@ -1,12 +1,12 @@
 import { useRef, useState } from 'preact/hooks'
-import { bodyOf, GET } from '../../data/api.ts'
-import { useLoad } from '../../data/load.ts'
-import { accountQuery } from '../../data/session.ts'
-import { Dialog } from '../../elements/dialog.tsx'
-import { Field } from '../../elements/field.tsx'
-import { Icon } from '../../elements/icon.tsx'
-import { SearchList, type Option } from '../../elements/search-list.tsx'
-import { WhenLoaded } from '../../elements/when-loaded.tsx'
+import { bodyOf, GET } from '../data/api.ts'
+import { useLoad } from '../data/load.ts'
+import { accountQuery } from '../data/session.ts'
+import { Dialog } from './dialog.tsx'
+import { Field } from './field.tsx'
+import { Icon } from './icon.tsx'
+import { SearchList, type Option } from './search-list.tsx'
+import { WhenLoaded } from './when-loaded.tsx'
 
 type Props = { models: readonly string[]; fault: string | undefined }
 
