@@ -86,6 +86,18 @@ describe("the dashboard's overview", () => {
     await expectText(pace, /The account.*\$2,500,000\.00 left.*Spent about .*, at this pace/s)
     await expectGoodLooks(page)
     await setBudgetOfAccount(gateway, null)
+    const ada = await gateway.people.signIn({ role: 'member', email: 'limited@example.com' })
+    const limited = { budget_nano_usd: 10 * nanoPerUsd, budget_period: 'total' } as const
+    await gateway.db
+      .updateTable('members')
+      .set(limited)
+      .where('person_id', '=', ada.personId)
+      .execute()
+    await page.reload()
+    await expectText(pace, /Somebody.*\$10\.00 left.*Not used in the last 7 days/s)
+    await expectGoodLooks(page)
+    await pace.getByRole('link', { name: 'Somebody' }).click()
+    await page.waitForURL(/\/settings\/members$/)
   })
 
   it('shows the values of each bar, and opens its requests', async () => {

@@ -2,7 +2,7 @@ import { ApiKeyStateValues, ModeValues } from '../../../../generated/client-valu
 import { bodyOf, GET, type Paths, type Schemas } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
-import { addressOf, chosenIn, place } from '../../data/place.ts'
+import { addressOf, chosenIn } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import {
@@ -16,6 +16,7 @@ import { KeyState } from '../../elements/key-state.tsx'
 import { Money } from '../../elements/money.tsx'
 import { More } from '../../elements/more.tsx'
 import { Sketch } from '../../elements/sketch.tsx'
+import { orderInPlace, sortedBy } from '../../elements/sorted-column.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
@@ -30,7 +31,7 @@ const pageMax = 100
 
 /** The keys that match the filters in the address, newest first. */
 export function KeyList() {
-  const keys = usePages(`keys ${place.value.query.toString()}`, (page, signal) => {
+  const keys = usePages(`keys ${JSON.stringify(chosenIn<Query>(filters))}`, (page, signal) => {
     const query = { ...accountQuery(), ...chosenIn<Query>(filters), kind: 'key', ...page } as const
     return bodyOf(GET('/api/keys', { params: { query }, signal }))
   })
@@ -99,10 +100,10 @@ function Filters({ owners }: { owners: readonly Schemas['Member'][] }) {
   )
 }
 
-const columns = [
+const columns = () => [
   'Name',
   'State',
-  numbers('Spent in 30 days'),
+  sortedBy('spent', 'Spent in 30 days', { class: 'number', isDownFirst: true }),
   numbers('Budget left'),
   'Models',
   'Owner',
@@ -111,7 +112,7 @@ const columns = [
 
 type KeysProps = {
   keys: readonly ApiKey[]
-  spending: Schemas['UsageReport'] | undefined
+  spending: Spending
   /** The name of a member; undefined while it is not known. */
   nameOf: (id: string) => string | undefined
 }
@@ -120,8 +121,8 @@ function Keys({ keys, spending, nameOf }: KeysProps) {
   if (keys.length === 0) return isFilteredBy(filters) ? <NoneFound /> : <NoneYet />
   return (
     <div class="card">
-      <Table label="API keys" class="stacked" columns={columns} opens>
-        {keys.map((key) => (
+      <Table label="API keys" class="stacked" columns={columns()} opens>
+        {sorted(keys, spending).map((key) => (
           <tr key={key.id}>
             <td class="first">
               <a href={addressOf(`/keys/${key.id}`)}>{key.name}</a>
@@ -176,18 +177,34 @@ function State({ apiKey }: { apiKey: ApiKey }) {
   )
 }
 
+type Spending = Schemas['UsageReport'] | undefined
+
+/** What a key cost, or at most cost if it is not among those of the report. */
+function spentOn({ id, mode }: ApiKey, spending: Spending) {
+  if (mode === 'test' || spending === undefined) return undefined
+  const found = spending.data.find(({ key }) => key === id)
+  const isAtMost = found === undefined && spending.has_more
+  const usd = (isAtMost ? spending.data.at(-1) : found)?.sums.cost.usd ?? '0'
+  return { usd, isAtMost }
+}
+
+/** The loaded keys in the order of the address. */
+function sorted(keys: readonly ApiKey[], spending: Spending): readonly ApiKey[] {
+  const { column, isDown } = orderInPlace()
+  if (column !== 'spent') return keys
+  const usdOf = (key: ApiKey) => Number(spentOn(key, spending)?.usd ?? 0)
+  return keys.toSorted((one, other) => (usdOf(one) - usdOf(other)) * (isDown ? -1 : 1))
+}
+
 type SpentProps = { apiKey: ApiKey; spending: KeysProps['spending'] }
 
-/** The cost of a key. A key that is not among those of the report cost at most as much as the last of them. */
-function Spent({ apiKey: { id, mode }, spending }: SpentProps) {
-  if (mode === 'test') return <span class="quiet">free</span>
-  if (spending === undefined) return <span class="quiet">–</span>
-  const found = spending.data.find(({ key }) => key === id)
-  const rest = spending.has_more && found === undefined ? spending.data.at(-1) : undefined
+function Spent({ apiKey, spending }: SpentProps) {
+  const spent = spentOn(apiKey, spending)
+  if (spent === undefined) return <span class="quiet">{apiKey.mode === 'test' ? 'free' : '–'}</span>
   return (
     <>
-      {rest && 'at most '}
-      <Money usd={(found ?? rest)?.sums.cost.usd ?? '0'} isShort />
+      {spent.isAtMost && 'at most '}
+      <Money usd={spent.usd} isShort />
     </>
   )
 }

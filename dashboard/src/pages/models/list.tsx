@@ -4,10 +4,11 @@ import { modelNamed, pathOf } from '../../data/catalog.ts'
 import { useLoad } from '../../data/load.ts'
 import { pricesOf } from '../../data/model-facts.ts'
 import { placesOf, shortCount } from '../../data/money.ts'
-import { addressOf, place, setQuery } from '../../data/place.ts'
+import { addressOf } from '../../data/place.ts'
 import { Health, MeasuredOver } from '../../elements/health.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Money } from '../../elements/money.tsx'
+import { orderInPlace, sortedBy } from '../../elements/sorted-column.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
 import { Waiting } from '../../elements/waiting.tsx'
 import { comparedPrice, isForInputOnly, stateOf, type Entry } from './entries.ts'
@@ -74,7 +75,8 @@ const valueOf: Record<Column, (entry: Entry) => string | number | undefined> = {
 
 /** Sorts by the column in the address, unknown values last. Without a column, usable models come first. */
 function sorted(entries: Entry[]): Entry[] {
-  const { column, isDown } = orderInPlace()
+  const { column: name, isDown } = orderInPlace()
+  const column = (Object.keys(valueOf) as Column[]).find((one) => one === name)
   if (column === undefined) {
     return entries.toSorted((one, other) => Number(other.is_usable) - Number(one.is_usable))
   }
@@ -85,33 +87,6 @@ function sorted(entries: Entry[]): Entry[] {
     if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined)
     return a === b ? 0 : turn * (a < b ? -1 : 1)
   })
-}
-
-function orderInPlace(): { column: Column | undefined; isDown: boolean } {
-  const text = place.value.query.get('sort') ?? ''
-  const name = text.replace(/^-/, '')
-  const column = (Object.keys(valueOf) as Column[]).find((one) => one === name)
-  return { column, isDown: text.startsWith('-') }
-}
-
-/** A column heading that sorts the list, and reverses the order when clicked again. */
-function sortedBy(column: Column, title: string) {
-  const { column: chosen, isDown } = orderInPlace()
-  const isChosen = chosen === column
-  return {
-    title: (
-      <button
-        type="button"
-        class="sort"
-        onClick={() => setQuery({ sort: isChosen && !isDown ? `-${column}` : column })}
-      >
-        {title}
-        <span aria-hidden="true">{isChosen ? (isDown ? ' ↓' : ' ↑') : ''}</span>
-      </button>
-    ),
-    class: column === 'name' ? undefined : 'number',
-    'aria-sort': isChosen ? (isDown ? 'descending' : 'ascending') : undefined,
-  } as const
 }
 
 function Models({ entries }: { entries: readonly Entry[] }) {
@@ -127,8 +102,8 @@ function Models({ entries }: { entries: readonly Entry[] }) {
           sortedBy('name', 'Model'),
           'State',
           numbers('Input price'),
-          sortedBy('price', 'Output price'),
-          sortedBy('context', 'Context'),
+          sortedBy('price', 'Output price', { class: 'number' }),
+          sortedBy('context', 'Context', { class: 'number' }),
           'Last hour',
         ]}
       >

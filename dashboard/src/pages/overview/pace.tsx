@@ -26,7 +26,10 @@ export function Pace({ range }: { range: RangeOfTime }) {
     const monthAt = Date.UTC(now.getUTCFullYear(), now.getUTCMonth())
     const [month, week, latency, owners] = await Promise.all([
       usage({ from: new Date(monthAt).toISOString(), limit: 1 }, signal),
-      usage({ from: sinceOf(now), group_by: ['key'], order_by: 'cost', limit: 100 }, signal),
+      usage(
+        { from: sinceOf(now), group_by: ['key', 'member'], order_by: 'cost', limit: 100 },
+        signal,
+      ),
       bodyOf(
         GET('/api/usage/latency', { params: { query: { ...accountQuery(), from, to } }, signal }),
       ),
@@ -52,7 +55,7 @@ export function Pace({ range }: { range: RangeOfTime }) {
           </dl>
           {owners !== undefined &&
             budgetsOf(owners, week).map((one) => (
-              <div key={one.address} class="pace-budget">
+              <div key={one.budget.owner_id} class="pace-budget">
                 <h2>
                   <a href={addressOf(one.address)}>{one.name}</a>
                 </h2>
@@ -85,16 +88,18 @@ function sinceOf(now: Date): string {
 
 async function ownersOf(signal: AbortSignal) {
   const id = membership.value?.account_id
-  const query = { ...accountQuery(), kind: 'key', state: 'active', limit: 100 } as const
-  const [account, keys] = await Promise.all([
+  const page = { ...accountQuery(), limit: 100 }
+  const query = { ...page, kind: 'key', state: 'active' } as const
+  const [account, keys, members] = await Promise.all([
     id === undefined
       ? undefined
       : bodyOf(
           GET('/api/accounts/{id}', { params: { path: { id }, query: accountQuery() }, signal }),
         ),
     bodyOf(GET('/api/keys', { params: { query }, signal })),
+    bodyOf(GET('/api/members', { params: { query: page }, signal })),
   ])
-  return { account, keys: keys.data }
+  return { account, keys: keys.data, members: members.data }
 }
 
 /** An estimate, so a number of dollars is exact enough. */
@@ -105,15 +110,22 @@ function forecastUsd(month: Schemas['UsageReport'], usdPerDay: number, now: Date
   return Number(month.total.cost.usd) + (usdPerDay * (endAt - now.getTime())) / dayMs
 }
 
-/** The budgets of the account and of its keys, those with the smallest share left first. */
+/** The budgets of the account, and of its keys and members, those with the smallest share left first. */
 function budgetsOf(
-  { account, keys }: Awaited<ReturnType<typeof ownersOf>>,
+  { account, keys, members }: Awaited<ReturnType<typeof ownersOf>>,
   week: Schemas['UsageReport'],
 ): Owned[] {
-  const spent = new Map(week.data.map(({ key, sums }) => [key, perDay(sums)]))
-  const own: Owned[] = keys.flatMap(({ id, name, budget }) => {
-    if (budget === null || budget.owner_id !== id) return []
-    return [{ name, address: `/keys/${id}`, budget, usdPerDay: spent.get(id) ?? 0 }]
+  const spentBy = (id: string) =>
+    week.data
+      .filter(({ key, member }) => key === id || member === id)
+      .reduce((sum, { sums }) => sum + perDay(sums), 0)
+  const own: Owned[] = [...keys, ...members].flatMap(({ object, id, name, budget }) => {
+    if (budget === null) return []
+    const ofMember = object === 'member'
+    // A key that counts with another key has that key's budget.
+    if (!ofMember && budget.owner_id !== id) return []
+    const address = ofMember ? '/settings/members' : `/keys/${id}`
+    return [{ name, address, budget, usdPerDay: spentBy(id) }]
   })
   const leftOf = ({ budget: { left, amount } }: Owned) => left.nano_usd / (amount.nano_usd || 1)
   const listed = own.toSorted((a, b) => leftOf(a) - leftOf(b)).slice(0, budgetsMax)
