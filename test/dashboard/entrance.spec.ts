@@ -90,6 +90,10 @@ describe('signing in to the dashboard', () => {
     await heading(page, 'Welcome, Grace')
     await page.goBack().catch(() => undefined)
     expect(gateway.logText()).to.contain('/dashboard/invitations').and.not.contain(token)
+    const again = await dashboard.open(pathOf(link), { as: null })
+    await again.getByRole('alert').waitFor()
+    await again.getByRole('link', { name: 'sign in', exact: true }).click()
+    await heading(again, 'Sign in')
   })
 
   it('accepts an invitation for the signed-in person, and refuses one for another e-mail', async () => {

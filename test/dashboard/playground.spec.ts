@@ -194,7 +194,13 @@ describe('the playground', () => {
   })
 
   it('links to the sandbox while no provider is configured', async () => {
+    const chat = await dashboard.open('/playground?tab=chat')
+    await chat.getByRole('link', { name: 'API: createChatCompletion' }).waitFor()
     const page = await dashboard.open('/playground')
+    await page.getByRole('link', { name: 'API: createImage' }).waitFor()
+    await page.getByRole('link', { name: "Add a provider's key" }).click()
+    await page.getByRole('heading', { name: 'Providers', level: 1 }).waitFor()
+    await page.goBack()
     await page.getByRole('link', { name: 'Try the sandbox' }).click()
     await page.getByLabel('Prompt').waitFor()
     await expectGoodLooks(page)

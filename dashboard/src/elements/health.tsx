@@ -62,7 +62,7 @@ export function MeasuredOver({ measured }: { measured: Schemas['Measured'] | nul
     <p class="hint measured">
       {calls === 0
         ? 'No calls in the last hour.'
-        : `Measured over ${isWhole ? 'all' : 'the latest'} ${shortCount(calls)} calls of the last hour, across all accounts.`}
+        : `Measured over ${isWhole ? '' : 'the latest '}${shortCount(calls)} ${calls === 1 ? 'call' : 'calls'} of the last hour, across all accounts.`}
     </p>
   )
 }

@@ -51,12 +51,15 @@ export function Shown() {
 
 /** A link to the operation with which programs do what the page does. */
 function ApiLink({ page: { path, operations } }: { page: Page }) {
-  const part = place.value.path.slice(path.length + 1)
+  const { path: at, query } = place.value
+  const names = operations ?? {}
+  const tab = query.get('tab')
   // The address may say `__proto__`.
-  const named = Object.hasOwn(operations ?? {}, part) ? operations?.[part] : undefined
-  const operation = named ?? operations?.['*'] ?? operations?.['']
+  const part = tab !== null && Object.hasOwn(names, tab) ? tab : at.slice(path.length + 1)
+  const named = Object.hasOwn(names, part) ? names[part] : undefined
+  const operation = named ?? names['*'] ?? names['']
   if (operation === undefined) return null
-  const id = named === undefined && operation === operations?.['*'] ? nameInPlace() : undefined
+  const id = named === undefined && operation === names['*'] ? nameInPlace() : undefined
   return (
     <a class="api-link" href={addressOf(`/reference/${operation}`, { id })}>
       API: {operation}

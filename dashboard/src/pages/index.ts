@@ -19,7 +19,7 @@ export type Page = {
   group?: keyof typeof groups
   /** Whether the page opens without a session, and has a navigation of its own. */
   isPublic?: boolean
-  /** The operations of the page by the path of its parts: '' is the list, and '*' any item. */
+  /** The operations of the page by its tab or the path of its parts: '' is the list, and '*' any item. */
   operations?: Readonly<Record<string, OperationId>>
   load: () => Promise<{ Page: ComponentType }>
 }
@@ -72,7 +72,7 @@ export const pages: readonly Page[] = [
     icon: 'playground',
     group: 'build',
     for: 'everybody',
-    operations: { '': 'createImage' },
+    operations: { '': 'createImage', chat: 'createChatCompletion' },
     load: () => import('./playground/index.tsx'),
   },
   {
@@ -172,7 +172,6 @@ export const pages: readonly Page[] = [
     title: 'First steps',
     icon: 'check',
     for: 'everybody',
-    operations: { '': 'createImage' },
     load: () => import('./welcome/index.tsx'),
   },
 ]

@@ -22,28 +22,35 @@ function Offered({ token }: { token: string }) {
     bodyOf(POST('/api/invitations/describe', { body: { token }, signal })),
   )
   return (
-    <WhenLoaded loaded={offer} what="Reading the invitation">
-      {({ account_name: account, invited_by: by, email, role, expires_at: end }) => (
-        <>
-          <p>
-            {by === null ? (
-              'You are invited'
-            ) : (
-              <>
-                <strong>{by}</strong> invites you
-              </>
-            )}{' '}
-            to <strong>{account}</strong>, as {roleNames[role]}, with the e-mail{' '}
-            <strong>{email}</strong>. The invitation expires <Time at={end} />.
-          </p>
-          {signedIn.value ? (
-            <ForSignedIn token={token} email={email} signedInAs={signedIn.value} />
-          ) : (
-            <ForStrangers token={token} />
-          )}
-        </>
+    <>
+      {offer.error !== undefined && (
+        <p>
+          If you have accepted it, <a href={addressOf('/')}>sign in</a>.
+        </p>
       )}
-    </WhenLoaded>
+      <WhenLoaded loaded={offer} what="Reading the invitation">
+        {({ account_name: account, invited_by: by, email, role, expires_at: end }) => (
+          <>
+            <p>
+              {by === null ? (
+                'You are invited'
+              ) : (
+                <>
+                  <strong>{by}</strong> invites you
+                </>
+              )}{' '}
+              to <strong>{account}</strong>, as {roleNames[role]}, with the e-mail{' '}
+              <strong>{email}</strong>. The invitation expires <Time at={end} />.
+            </p>
+            {signedIn.value ? (
+              <ForSignedIn token={token} email={email} signedInAs={signedIn.value} />
+            ) : (
+              <ForStrangers token={token} />
+            )}
+          </>
+        )}
+      </WhenLoaded>
+    </>
   )
 }
 

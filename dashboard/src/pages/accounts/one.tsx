@@ -101,11 +101,11 @@ function Change({ account, again }: { account: Account; again: () => void }) {
   return (
     <Form
       class="card"
-      aria-label="Budget and limits"
+      aria-label="Name, budget and limits"
       onInput={() => setChanged(false)}
       send={changing.run}
     >
-      <h2>Budget and limits</h2>
+      <h2>Name, budget and limits</h2>
       <Failure error={changing.error} />
       <AllowanceFields account={account} faultAt={changing.faultAt} />
       <div class="row">

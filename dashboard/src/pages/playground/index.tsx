@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { useLoad } from '../../data/load.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
 import { modeInPlace } from '../../data/ranges.ts'
-import { accountQuery } from '../../data/session.ts'
+import { accountQuery, isOperator } from '../../data/session.ts'
 import { Toggle } from '../../elements/toggle.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import type { Mode } from '../../data/calling.ts'
@@ -92,6 +92,7 @@ function Tab({ models, mode, handed, isChat }: TabProps) {
         >
           Try the sandbox
         </a>
+        {isOperator.value && <a href={addressOf('/providers')}>Add a provider's key</a>}
       </div>
     )
   }
