@@ -1,7 +1,7 @@
 import { BudgetPeriodValues } from '../../../generated/client-values.ts'
 import type { Schemas } from '../data/api.ts'
 import { periodTexts } from '../data/budget-periods.ts'
-import { Field } from './field.tsx'
+import { Field, NumberField } from './field.tsx'
 
 export const limitFields: readonly { name: keyof Schemas['Limits']; label: string }[] = [
   { name: 'requests_per_minute', label: 'Requests a minute' },
@@ -71,26 +71,6 @@ export function BudgetFields({ budget, hint, fault, of = '' }: BudgetProps) {
   )
 }
 
-type NumberProps = {
-  label: string
-  name: string
-  value: number | null | undefined
-  fault: string | undefined
-  min?: number
-  max?: number
-}
-
-/** A field for a whole number; empty for none. */
-export function NumberField({ label, fault, value, ...rest }: NumberProps) {
-  return (
-    <Field label={label} fault={fault}>
-      {(attributes) => (
-        <input {...attributes} {...rest} type="number" step={1} defaultValue={value ?? ''} />
-      )}
-    </Field>
-  )
-}
-
 type LimitProps = {
   limits: Schemas['NewLimits'] | undefined
   /** Prefix of the names of the fields. */
@@ -110,7 +90,7 @@ export function LimitFields({ limits, faultAt, of = '' }: LimitProps) {
           name={of + name}
           min={0}
           max={1_000_000_000}
-          value={limits?.[name]}
+          defaultValue={limits?.[name] ?? ''}
           fault={faultAt(`limits.${name}`)}
         />
       ))}

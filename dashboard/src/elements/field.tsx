@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { useId } from 'preact/hooks'
 
 /** Attributes that connect a control with its label, hint and error. */
@@ -40,5 +40,17 @@ export function Field({ label, hint, fault, children }: Props) {
         </p>
       )}
     </div>
+  )
+}
+
+type NumberProps = Omit<Props, 'children'> &
+  Omit<JSX.IntrinsicElements['input'], 'label' | 'role' | 'type' | 'list'>
+
+/** A field for a number, with the attributes of its input. */
+export function NumberField({ label, hint, fault, ...rest }: NumberProps) {
+  return (
+    <Field {...{ label, hint, fault }}>
+      {(attributes) => <input {...attributes} {...rest} type="number" />}
+    </Field>
   )
 }

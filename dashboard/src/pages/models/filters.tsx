@@ -1,7 +1,7 @@
 import { CallModalityValues } from '../../../../generated/client-values.ts'
 import { abilityName } from '../../data/model-facts.ts'
 import { place, setQuery } from '../../data/place.ts'
-import { Field } from '../../elements/field.tsx'
+import { Field, NumberField } from '../../elements/field.tsx'
 import { ChoiceFilter, ClearFilters } from '../../elements/filters.tsx'
 import { Form } from '../../elements/form.tsx'
 import { abilitiesOf, comparedPrice, type Entry } from './entries.ts'
@@ -101,20 +101,8 @@ export function Filters({ entries }: { entries: readonly Entry[] }) {
           label="State"
           choices={states.map((one) => [one, stateNames[one]])}
         />
-        <PriceChoice />
-      </div>
-      <ClearFilters names={names} />
-    </Form>
-  )
-}
-
-function PriceChoice() {
-  return (
-    <Field label="Price at most">
-      {(attributes) => (
-        <input
-          {...attributes}
-          type="number"
+        <NumberField
+          label="Price at most"
           min={0}
           step="any"
           inputMode="decimal"
@@ -123,7 +111,8 @@ function PriceChoice() {
           value={place.value.query.get('price') ?? ''}
           onInput={(event) => setQuery({ price: event.currentTarget.value })}
         />
-      )}
-    </Field>
+      </div>
+      <ClearFilters names={names} />
+    </Form>
   )
 }

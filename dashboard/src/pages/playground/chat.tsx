@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ReasoningEffortValues } from '../../../../generated/client-values.ts'
-import { Field } from '../../elements/field.tsx'
+import { Field, NumberField } from '../../elements/field.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Form } from '../../elements/form.tsx'
 import { Answer } from './answer.tsx'
@@ -213,33 +213,23 @@ function ChatOptions({ models, choice, choose }: OptionsProps) {
       </Field>
       <div class="columns options">
         {every('accepts_temperature') && (
-          <Field label="Temperature">
-            {(attributes) => (
-              <input
-                {...attributes}
-                type="number"
-                min={0}
-                max={2}
-                step={0.1}
-                placeholder="Default"
-                value={choice.temperature}
-                onInput={(event) => choose({ ...choice, temperature: event.currentTarget.value })}
-              />
-            )}
-          </Field>
+          <NumberField
+            label="Temperature"
+            min={0}
+            max={2}
+            step={0.1}
+            placeholder="Default"
+            value={choice.temperature}
+            onInput={(event) => choose({ ...choice, temperature: event.currentTarget.value })}
+          />
         )}
-        <Field label="Maximum tokens">
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="number"
-              min={1}
-              placeholder="Default"
-              value={choice.maxTokens}
-              onInput={(event) => choose({ ...choice, maxTokens: event.currentTarget.value })}
-            />
-          )}
-        </Field>
+        <NumberField
+          label="Maximum tokens"
+          min={1}
+          placeholder="Default"
+          value={choice.maxTokens}
+          onInput={(event) => choose({ ...choice, maxTokens: event.currentTarget.value })}
+        />
         {every('reasoning') && (
           <Pick
             label="Reasoning"

@@ -4,7 +4,7 @@ import {
   ImageBackgroundValues,
   ImageModerationValues,
 } from '../../../../generated/client-values.ts'
-import { Field } from '../../elements/field.tsx'
+import { Field, NumberField } from '../../elements/field.tsx'
 import { offeredOf, previewCounts, type Choice } from './image-request.ts'
 import type { ImageOptions } from './models.ts'
 
@@ -39,35 +39,34 @@ export function Options({ choice, options, isEdit, choose }: Props) {
         <NumberField
           label="Compression"
           value={choice.compression}
-          most={100}
-          onInput={(compression) => choose({ compression })}
+          min={0}
+          max={100}
+          placeholder="Default"
+          onInput={(event) => choose({ compression: event.currentTarget.value })}
         />
       )}
       {options.seed && (
         <NumberField
           label="Seed"
           value={choice.seed}
-          most={2_147_483_647}
-          onInput={(seed) => choose({ seed })}
+          min={0}
+          max={2_147_483_647}
+          placeholder="Default"
+          onInput={(event) => choose({ seed: event.currentTarget.value })}
         />
       )}
       {pick('moderation', 'Moderation', options.moderation && !isEdit ? ImageModerationValues : [])}
       {pick('fidelity', 'Input fidelity', isEdit ? options.fidelity : [])}
       {pick('previews', 'Previews', options.previews ? previewCounts : [])}
-      <Field label="Number of pictures">
-        {(attributes) => (
-          <input
-            {...attributes}
-            type="number"
-            min={1}
-            max={10}
-            value={choice.n}
-            onInput={({ currentTarget: { value } }) =>
-              choose({ n: Math.min(10, Math.max(1, Math.trunc(Number(value)) || 1)) })
-            }
-          />
-        )}
-      </Field>
+      <NumberField
+        label="Number of pictures"
+        min={1}
+        max={10}
+        value={choice.n}
+        onInput={({ currentTarget: { value } }) =>
+          choose({ n: Math.min(10, Math.max(1, Math.trunc(Number(value)) || 1)) })
+        }
+      />
     </div>
   )
 }
@@ -105,27 +104,6 @@ export function Pick({ label, values, value, onPick }: PickProps) {
             </option>
           ))}
         </select>
-      )}
-    </Field>
-  )
-}
-
-type NumberProps = { label: string; value: string; most: number; onInput: (value: string) => void }
-
-function NumberField({ label, value, most, onInput }: NumberProps) {
-  return (
-    <Field label={label}>
-      {(attributes) => (
-        <input
-          {...attributes}
-          type="number"
-          min={0}
-          max={most}
-          step={1}
-          value={value}
-          placeholder="Default"
-          onInput={(event) => onInput(event.currentTarget.value)}
-        />
       )}
     </Field>
   )

@@ -5,15 +5,11 @@ import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
 import { shortCount } from '../../data/money.ts'
 import { accountQuery } from '../../data/session.ts'
-import {
-  AllowanceFields,
-  allowanceOf,
-  limitFields,
-  NumberField,
-} from '../../elements/allowance.tsx'
+import { AllowanceFields, allowanceOf, limitFields } from '../../elements/allowance.tsx'
 import { DialogButton } from '../../elements/dialog-button.tsx'
 import { Dialog } from '../../elements/dialog.tsx'
 import { Failure } from '../../elements/failure.tsx'
+import { NumberField } from '../../elements/field.tsx'
 import { Form } from '../../elements/form.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
 import { ModelsField } from '../../elements/models-field.tsx'
@@ -76,7 +72,7 @@ function KeyBoundFields({ bounds, faultAt }: BoundProps) {
             name="days"
             min={1}
             max={3650}
-            value={days}
+            defaultValue={days ?? ''}
             fault={faultAt('key_bounds.expires_in_days')}
           />
           <AllowanceFields
