@@ -22,7 +22,7 @@ export function sortedBy(column: string, title: string, options: Options = {}) {
         onClick={() => setQuery({ sort: isNextDown ? `-${column}` : column })}
       >
         {title}
-        <span aria-hidden="true">{isChosen ? (isDown ? ' ↓' : ' ↑') : ''}</span>
+        <span aria-hidden="true">{isChosen ? (isDown ? '\u00A0↓' : '\u00A0↑') : ''}</span>
       </button>
     ),
     class: name,
