@@ -8,7 +8,7 @@ import { allowanceColumns, noAllowance, tagBudgetColumn } from './allowance.ts'
 type Change = components['schemas']['ApiKeyChange']
 
 /** Resolves model names to ids. Throws `invalid_value` for an unknown name. */
-export type ModelIds = (names: readonly string[]) => string[]
+export type ModelIds = (names: readonly string[], param?: string) => string[]
 
 /** The columns of a new key that calls models, without restrictions, an end, a creator or a client. */
 export const plainKey = {

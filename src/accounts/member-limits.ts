@@ -37,7 +37,9 @@ export function memberColumns(change: LimitChange, modelIds: ModelIds): Partial<
 
 function boundsText(bounds: KeyBounds, modelIds: ModelIds): string {
   const { models } = bounds
-  return JSON.stringify(models ? { ...bounds, models: modelIds(models) } : bounds)
+  return JSON.stringify(
+    models ? { ...bounds, models: modelIds(models, 'key_bounds.models') } : bounds,
+  )
 }
 
 /** The names of the columns, which are those of the type. */

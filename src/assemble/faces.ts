@@ -142,9 +142,10 @@ function otherProcessesOver({ isAlone, announce }: Channel): OtherProcesses {
 
 /** The API keys of accounts; their model names are checked against the current generation. */
 function keysOf({ environment, store: { store, audit, lastUse, announce }, current }: Built): Keys {
-  const modelIds = (names: readonly string[]) => {
+  const modelIds = (names: readonly string[], param?: string) => {
     const { config, models } = current()
-    return keyModelIds(names, { catalog: models.catalog, endpoints: config.endpoints, prefixes })
+    const known = { catalog: models.catalog, endpoints: config.endpoints, prefixes }
+    return keyModelIds(names, known, param)
   }
   const { clock } = environment
   return createKeys({ store, audit, announce, modelIds, clock, usedAt: lastUse.of })

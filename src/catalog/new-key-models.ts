@@ -14,10 +14,10 @@ type Models = {
 /**
  * The ids of the models that a new key may call; `names` may hold any names that calls may use. A
  * name outside the catalog is accepted as `vendor/name`, since the vendor may offer the model. Throws
- * `invalid_value` for an unknown model, with the closest name.
+ * `invalid_value` for an unknown model, with the closest name; `param` is the member with the list.
  */
-export function keyModelIds(names: readonly string[], models: Models): string[] {
-  return [...new Set(names.map((name, index) => idOf(name, `models[${index}]`, models)))]
+export function keyModelIds(names: readonly string[], models: Models, param = 'models'): string[] {
+  return [...new Set(names.map((name, index) => idOf(name, `${param}[${index}]`, models)))]
 }
 
 function idOf(name: string, param: string, { catalog, endpoints, prefixes }: Models): string {

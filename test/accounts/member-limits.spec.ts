@@ -185,6 +185,11 @@ forEachStore('the limits of a member', () => {
     const ben = await own.gateway.people.signIn({ role: 'member', email: 'ben@example.com' })
     const foreign = await newKey(owner)
     await expectError(await make(ben), tooWide)
+    await expectError(await limit(ben, { key_bounds: { models: ['no-such-model'] } }), {
+      status: 400,
+      code: 'invalid_value',
+      param: 'key_bounds.models[0]',
+    })
     await read(
       limit(ben, {
         key_bounds: {
