@@ -44,7 +44,7 @@ export function roleIn(accountId: string): Schemas['Role'] {
 /** Whether the person acts as an owner of the account. */
 export const isOwner = computed(() => membership.value?.acts_as === 'owner')
 
-const audiences = ['everybody', 'administrators', 'operators'] as const
+const audiences = ['everybody', 'key makers', 'administrators', 'operators'] as const
 /** The group of readers of a page. Each group may also open the pages of the groups before it. */
 export type Audience = (typeof audiences)[number]
 
@@ -60,7 +60,8 @@ const audience = computed<Audience | undefined>(() => {
   if (signedIn.value?.person.is_operator) return 'operators'
   const role = membership.value?.acts_as
   const scopes: readonly Schemas['Scope'][] = role === undefined ? [] : scopesByRole[role]
-  return scopes.includes('admin') ? 'administrators' : 'everybody'
+  if (scopes.includes('admin')) return 'administrators'
+  return membership.value?.key_bounds ? 'key makers' : 'everybody'
 })
 
 effect(() => {
@@ -72,7 +73,10 @@ effect(() => {
  * Whether the person may administer the account. True until the role is known; the gateway checks each
  * request.
  */
-export const mayAdminister = computed(() => audience.value !== 'everybody')
+export const mayAdminister = computed(() => audience.value === undefined || isFor('administrators'))
+
+/** Whether the person may create keys. True until that is known. */
+export const mayCreateKeys = computed(() => audience.value === undefined || isFor('key makers'))
 
 /** Whether the person is an operator of the gateway. */
 export const isOperator = computed(() => audience.value === 'operators')

@@ -1,6 +1,7 @@
 import { BudgetPeriodValues } from '../../../generated/client-values.ts'
 import type { Schemas } from '../data/api.ts'
 import { periodTexts } from '../data/budget-periods.ts'
+import { shortCount } from '../data/money.ts'
 import { Field, NumberField } from './field.tsx'
 
 export const limitFields: readonly { name: keyof Schemas['Limits']; label: string }[] = [
@@ -127,4 +128,23 @@ export function allowanceOf(texts: Readonly<Record<string, string>>, of = '') {
     budget:
       usd === undefined ? null : { usd: usd.trim(), period: period as Schemas['BudgetPeriod'] },
   }
+}
+
+/** A budget and limits, in words. */
+export const allowanceTexts = ({
+  limits,
+  budget,
+}: Pick<Schemas['KeyBounds'], 'limits' | 'budget'>) => [
+  ...(budget ? [`$${budget.usd} ${periodTexts[budget.period]}`] : []),
+  ...limitFields.flatMap(({ name, label }) => {
+    const most = limits?.[name] ?? null
+    return most === null ? [] : [`${label.toLowerCase()}: ${shortCount(most)}`]
+  }),
+]
+
+/** The bounds of the keys that a member creates, in words. */
+export function keyBoundsText(bounds: Schemas['KeyBounds']): string {
+  const { models, expires_in_days: days } = bounds
+  const own = [...(models ?? []), ...allowanceTexts(bounds), ...(days ? [`${days} days`] : [])]
+  return own.join(', ') || 'without bounds'
 }

@@ -80,7 +80,7 @@ export const pages: readonly Page[] = [
     title: 'API keys',
     icon: 'key',
     group: 'build',
-    for: 'administrators',
+    for: 'key makers',
     operations: { '': 'listKeys', '*': 'retrieveKey', new: 'createKey' },
     load: () => import('./keys/index.tsx'),
   },

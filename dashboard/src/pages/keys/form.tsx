@@ -207,8 +207,8 @@ function TagBudgets({ apiKey, faultAt }: Props) {
   const own = apiKey?.tag_budgets ?? []
   const [rows, setRows] = useState(own.length)
   return (
-    <fieldset>
-      <legend>Budgets of tags</legend>
+    <details open={apiKey !== undefined}>
+      <summary>Budgets of tags</summary>
       <p class="hint above">
         They limit what calls with a tag may cost, such as <code>team=search</code>. Empty a tag to
         remove its budget.
@@ -229,7 +229,7 @@ function TagBudgets({ apiKey, faultAt }: Props) {
       <button type="button" class="plain small" onClick={() => setRows(rows + 1)}>
         Add a tag
       </button>
-    </fieldset>
+    </details>
   )
 }
 

@@ -3,7 +3,7 @@ import { bodyOf, GET, type Paths, type Schemas } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { addressOf, chosenIn } from '../../data/place.ts'
-import { accountQuery } from '../../data/session.ts'
+import { accountQuery, mayAdminister, signedIn } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import {
   ChoiceFilter,
@@ -35,8 +35,10 @@ export function KeyList() {
     const query = { ...accountQuery(), ...chosenIn<Query>(filters), kind: 'key', ...page } as const
     return bodyOf(GET('/api/keys', { params: { query }, signal }))
   })
-  const members = useLoad('owners of keys', (signal) => {
+  const members = useLoad('owners of keys', async (signal) => {
     const query = { ...accountQuery(), limit: pageMax }
+    // Other people see only their own keys.
+    if (!mayAdminister.value) return { data: signedIn.value ? [signedIn.value.person] : [] }
     return bodyOf(GET('/api/members', { params: { query }, signal }))
   })
   const spending = useSpending()
@@ -78,7 +80,7 @@ function useSpending() {
   })
 }
 
-function Filters({ owners }: { owners: readonly Schemas['Member'][] }) {
+function Filters({ owners }: { owners: readonly Pick<Schemas['Member'], 'id' | 'name'>[] }) {
   const choices: Record<string, readonly Choice[]> = {
     created_by: owners.map(({ id, name }) => [id, name]),
     mode: ModeValues.map((mode) => [mode, mode]),
@@ -86,15 +88,17 @@ function Filters({ owners }: { owners: readonly Schemas['Member'][] }) {
   }
   return (
     <div class="filters" role="group" aria-label="Filters">
-      {filters.map((name) => (
-        <div key={name} class={isFilteredBy([name]) ? 'filter set' : 'filter'}>
-          {choices[name] === undefined ? (
-            <TextFilter name={name} label={labels[name]} />
-          ) : (
-            <ChoiceFilter all="all" name={name} label={labels[name]} choices={choices[name]} />
-          )}
-        </div>
-      ))}
+      {filters
+        .filter((name) => name !== 'created_by' || mayAdminister.value)
+        .map((name) => (
+          <div key={name} class={isFilteredBy([name]) ? 'filter set' : 'filter'}>
+            {choices[name] === undefined ? (
+              <TextFilter name={name} label={labels[name]} />
+            ) : (
+              <ChoiceFilter all="all" name={name} label={labels[name]} choices={choices[name]} />
+            )}
+          </div>
+        ))}
       <ClearFilters names={filters} />
     </div>
   )

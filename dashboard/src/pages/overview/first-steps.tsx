@@ -3,7 +3,7 @@ import { anyModel, firstCall } from '../../data/curl.ts'
 import { useLoad } from '../../data/load.ts'
 import { shortCount } from '../../data/money.ts'
 import { addressOf, setQuery } from '../../data/place.ts'
-import { accountQuery, mayAdminister } from '../../data/session.ts'
+import { accountQuery, mayCreateKeys } from '../../data/session.ts'
 import { Snippet } from '../../elements/copy.tsx'
 import { Sketch } from '../../elements/sketch.tsx'
 import type { Asked } from './split.ts'
@@ -39,7 +39,7 @@ export function FirstSteps({ mode }: Asked) {
 }
 
 function FirstKey() {
-  if (mayAdminister.value) {
+  if (mayCreateKeys.value) {
     return (
       <>
         <strong>

@@ -1,11 +1,14 @@
 import { useState } from 'preact/hooks'
 import { bodyOf, PATCH, type Schemas } from '../../data/api.ts'
-import { periodTexts } from '../../data/budget-periods.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
-import { shortCount } from '../../data/money.ts'
 import { accountQuery } from '../../data/session.ts'
-import { AllowanceFields, allowanceOf, limitFields } from '../../elements/allowance.tsx'
+import {
+  AllowanceFields,
+  allowanceOf,
+  allowanceTexts,
+  keyBoundsText,
+} from '../../elements/allowance.tsx'
 import { DialogButton } from '../../elements/dialog-button.tsx'
 import { Dialog } from '../../elements/dialog.tsx'
 import { Failure } from '../../elements/failure.tsx'
@@ -106,23 +109,11 @@ export function personLimitsOf(form: FormData) {
   } satisfies Schemas['MemberChange']
 }
 
-const textOf = ({ limits, budget }: Pick<Schemas['KeyBounds'], 'limits' | 'budget'>) => [
-  ...(budget ? [`$${budget.usd} ${periodTexts[budget.period]}`] : []),
-  ...limitFields.flatMap(({ name, label }) => {
-    const most = limits?.[name] ?? null
-    return most === null ? [] : [`${label.toLowerCase()}: ${shortCount(most)}`]
-  }),
-]
-
 /** The limits of an invitation, in words. */
 export function limitsText(invitation: Schemas['Invitation']): string {
   const { sandbox_only: isSandbox, key_bounds: bounds } = invitation
-  const words = [...textOf(invitation), ...(isSandbox ? ['sandbox only'] : [])]
-  if (bounds !== null) {
-    const { models, expires_in_days: days } = bounds
-    const own = [...(models ?? []), ...textOf(bounds), ...(days ? [`${days} days`] : [])]
-    words.push(`own keys (${own.join(', ') || 'without bounds'})`)
-  }
+  const words = [...allowanceTexts(invitation), ...(isSandbox ? ['sandbox only'] : [])]
+  if (bounds !== null) words.push(`own keys (${keyBoundsText(bounds)})`)
   return words.join(', ') || 'none'
 }
 

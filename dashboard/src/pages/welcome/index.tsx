@@ -5,7 +5,7 @@ import { addressOf } from '../../data/place.ts'
 import {
   accountQuery,
   isOperator,
-  mayAdminister,
+  mayCreateKeys,
   sessionLoaded,
   signedIn,
 } from '../../data/session.ts'
@@ -19,7 +19,7 @@ const lookedEveryMs = 4000
 
 /** First steps of a new member: a key, a call and its cost. The calls and keys of other people do not count. */
 export function Page() {
-  const steps = useLoad(`first steps ${mayAdminister.value} ${isOperator.value}`, askForSteps, {
+  const steps = useLoad(`first steps ${mayCreateKeys.value} ${isOperator.value}`, askForSteps, {
     everyMs: lookedEveryMs,
   })
   const { hasKey = false, hasProvider, call, failed } = steps.data ?? {}
@@ -36,7 +36,7 @@ export function Page() {
         <Step
           title="Call a model"
           isDone={call !== undefined}
-          isNext={hasKey || !mayAdminister.value}
+          isNext={hasKey || !mayCreateKeys.value}
         >
           <p>
             Run the command shown with your key in a terminal, or{' '}
@@ -107,7 +107,7 @@ function ProviderStep({ isDone, isNext }: { isDone: boolean; isNext: boolean }) 
 }
 
 function KeyStep({ isDone }: { isDone: boolean }) {
-  if (!mayAdminister.value) {
+  if (!mayCreateKeys.value) {
     return (
       <Step title="Get a key" isDone={false} isNext>
         <p>Programs call the gateway with a key. Ask an administrator of the account for one.</p>
@@ -176,7 +176,7 @@ async function askForSteps(signal: AbortSignal): Promise<Steps> {
     return call === undefined ? { failed: await lastCall() } : { call }
   }
   const keys = async () => {
-    if (!mayAdminister.value) return false
+    if (!mayCreateKeys.value) return false
     const asked = { ...query, created_by: personId }
     return (await bodyOf(GET('/api/keys', { params: { query: asked }, signal }))).data.length > 0
   }
