@@ -51,7 +51,7 @@ const whole = fc.constantFrom(
   bytesOf(post(question)),
   bytesOf(post(question, [['x-api-key', 'mag_test_x']])),
   Buffer.from('GET /health HTTP/1.1\r\nhost: x\r\n\r\n'),
-  Buffer.from('GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n'),
+  Buffer.from('GET /mcp-tools.json HTTP/1.1\r\nhost: x\r\n\r\n'),
 )
 const wrongLength = fc
   .nat(200)
