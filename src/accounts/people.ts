@@ -90,8 +90,8 @@ export function createPeople(options: Options) {
 type NewPassword = { id: string; hash: string; keptSessionId: string | null; now: number }
 
 /**
- * Sets a person's password, and ends their other sessions and open password links. A password that is set with a link,
- * without a session, also removes passkeys: whoever knew the old one could have added one.
+ * Sets a person's password, and ends their other sessions and open password links. Without a session, that is with a
+ * link, it also removes the person's passkeys: an intruder who knew the old password may have added one.
  */
 export async function setPassword(
   transaction: Transaction<Tables>,

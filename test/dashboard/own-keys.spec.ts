@@ -17,6 +17,11 @@ describe('the API keys page of a member with bounds', () => {
     )
     expect(answer.status, await answer.text()).to.equal(200)
 
+    // The browser does not know the role yet when this page begins to load.
+    const first = await dashboard.open('/keys', { as: ben })
+    await first.getByText('Create a key').first().waitFor()
+    await expectCount(first.getByRole('alert'), 0)
+
     const page = await dashboard.open('/overview', { as: ben })
     await page.getByRole('link', { name: 'API keys' }).click()
     await page.getByText('Create a key').first().waitFor()

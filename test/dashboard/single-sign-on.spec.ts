@@ -68,7 +68,7 @@ describe('signing in to the dashboard with OpenID Connect', () => {
     const row = { id: 'psk_a', person_id: personId, name: 'Laptop', ...key, ...times }
     await gateway.db.insertInto('passkeys').values(row).execute()
     await page.reload()
-    await page.getByText('lets nobody sign in with a password or passkey').waitFor()
+    await page.getByText('Sign-in with passwords and passkeys is switched off').waitFor()
     await expectGoodLooks(page)
     await expectCount(page.getByRole('button', { name: 'Add a passkey…' }), 0)
     await page.getByRole('button', { name: 'Remove Laptop…' }).click()

@@ -2,7 +2,7 @@ import { enterWithPasskey, offersPasskeys } from '../data/passkey.ts'
 import { useAct } from '../data/load.ts'
 import { Failure } from '../elements/failure.tsx'
 
-/** The button that signs in with a passkey; nothing where nobody has one, or the browser has none. */
+/** The button for sign-in with a passkey. Renders nothing if the gateway has no passkeys, or the browser does not support them. */
 export function PasskeyButton({ areUsed }: { areUsed: boolean | undefined }) {
   const entering = useAct(enterWithPasskey)
   if (areUsed !== true || !offersPasskeys) return null

@@ -8,7 +8,7 @@ import { hourMs, dayMs, type TimeRange } from './range.ts'
 export type Dimension = components['schemas']['UsageDimension']
 const tagList = sql`usage.tags`
 
-/** SQL condition: the call has this tag. Tags need no escapes in JSON, and to find a text is faster than to read each list. */
+/** SQL condition: the call has this tag. Tags need no escapes in JSON, so the list contains the quoted tag. */
 export function tagged(dialect: SqlDialect, tag: string | undefined): RawBuilder<boolean> {
   const find = sql.raw(dialect === 'sqlite' ? 'instr' : 'strpos')
   return sql<boolean>`(tags is not null and ${find}(tags, ${`"${tag}"`}) > 0)`

@@ -35,7 +35,7 @@ export function KeyList() {
     const query = { ...accountQuery(), ...chosenIn<Query>(filters), kind: 'key', ...page } as const
     return bodyOf(GET('/api/keys', { params: { query }, signal }))
   })
-  const members = useLoad('owners of keys', async (signal) => {
+  const members = useLoad(`owners of keys ${mayAdminister.value}`, async (signal) => {
     const query = { ...accountQuery(), limit: pageMax }
     // Other people see only their own keys.
     if (!mayAdminister.value) return { data: signedIn.value ? [signedIn.value.person] : [] }

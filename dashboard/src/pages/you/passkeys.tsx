@@ -44,7 +44,7 @@ export function Passkeys() {
       <Said said={said} />
       <p class="hint">
         {isClosed
-          ? 'This gateway lets nobody sign in with a password or passkey.'
+          ? 'Sign-in with passwords and passkeys is switched off.'
           : offersPasskeys
             ? 'Sign in with your fingerprint, face or PIN instead of your password.'
             : 'This browser has no passkeys here. They need https or localhost.'}
@@ -116,7 +116,7 @@ function Remove({ passkey: { id, name }, onDone }: RemoveProps) {
       }}
     >
       <p>
-        Nobody can sign in with it any more. Remove it on the device or in the password manager too.
+        It can no longer be used to sign in. Delete it on the device or in the password manager too.
       </p>
     </AskFirst>
   )
