@@ -7,8 +7,6 @@ import type { Context, Failure, Outcome } from './attack.ts'
 import { askOnce } from './connection.ts'
 import { chatPath, got, posted } from './questions.ts'
 
-const timeoutMs = 10_000
-
 type Ask = (request: Buffer) => Promise<Answer>
 type Case = { owner: string; limited: string; stranger: string; url: string; ask: Ask }
 
@@ -18,7 +16,7 @@ export async function accountIsolation(
   { limited, stranger }: AccessKeys,
 ): Promise<Outcome> {
   const ask: Ask = async (request) => {
-    const { answers, end } = await askOnce(url, request, { answersMax: 1, timeoutMs })
+    const { answers, end } = await askOnce(url, request, { answersMax: 1 })
     if (answers[0] === undefined) throw new Error(`No answer (${end}).`)
     return answers[0]
   }

@@ -20,8 +20,11 @@ type Asked = {
   answersMax?: number
   /** Half-closes the connection after the bytes. */
   isHalfClosed?: boolean
-  timeoutMs: number
+  timeoutMs?: number
 }
+
+/** A connection without an answer stays so; a busy machine may take a minute for an answer. */
+const answerTimeoutMs = 120_000
 
 /** A keep-alive connection, which is reopened after the gateway closes it. */
 export type Line = {
@@ -77,7 +80,12 @@ export async function askOnce(url: string, bytes: Buffer, asked: Asked): Promise
 async function exchange(
   socket: Socket,
   bytes: Buffer,
-  { isHead = () => false, answersMax = Infinity, isHalfClosed = false, timeoutMs }: Asked,
+  {
+    isHead = () => false,
+    answersMax = Infinity,
+    isHalfClosed = false,
+    timeoutMs = answerTimeoutMs,
+  }: Asked,
 ): Promise<Heard> {
   const startedAt = performance.now()
   const over = Promise.withResolvers<Heard['end']>()

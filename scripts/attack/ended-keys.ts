@@ -7,7 +7,6 @@ import { asked, got, posted } from './questions.ts'
 
 /** By the settings, open requests end within a second. The remaining time allows for a busy machine. */
 const endsWithinMs = 4000
-const timeoutMs = 10_000
 
 /** Running requests of a revoked or expired key must end, and new requests must be refused. */
 export async function endedKeys(
@@ -113,7 +112,7 @@ function isWhole(text: string): boolean {
 const refusalFaults =
   (url: string) =>
   async ({ name, request }: { name: string; request: Buffer }): Promise<Failure[]> => {
-    const { answers } = await askOnce(url, request, { answersMax: 1, timeoutMs })
+    const { answers } = await askOnce(url, request, { answersMax: 1 })
     const status = answers[0]?.status
     if (status === 401) return []
     return [{ what: `${name} is accepted with a key that ended (${status}).`, request }]

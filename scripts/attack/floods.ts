@@ -7,7 +7,6 @@ import { asked, got, posted } from './questions.ts'
 import { destroyAll, openUnread } from './sockets.ts'
 
 const concurrent = 16
-const timeoutMs = 10_000
 const metricsBytesMax = 256 * 1024
 
 /** Floods of different model names, keys, paths and questions, and of cancelled calls. */
@@ -62,7 +61,7 @@ function flood(name: string, counts: Record<Dose, number>, next: (context: Conte
     for (let sent = 0; sent < count; sent++) {
       const request = next(context)
       await pool.run(async (line) => {
-        const { answers, end } = await line.ask(request, { answersMax: 1, timeoutMs })
+        const { answers, end } = await line.ask(request, { answersMax: 1 })
         const status = answers[0]?.status
         if (status === undefined) failures.push({ what: `No answer (${end}).`, request })
         else if (status === 500 || status === 502)

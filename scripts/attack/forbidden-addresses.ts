@@ -4,8 +4,6 @@ import type { Attack, Context, Failure, Outcome } from './attack.ts'
 import { askOnce } from './connection.ts'
 import { chatPath, posted } from './questions.ts'
 
-const timeoutMs = 20_000
-
 /** Requests with images at private addresses. The gateway must not fetch these images, and answer 400. */
 export const forbiddenAddresses: Attack = { name: 'forbidden-addresses', run }
 
@@ -29,7 +27,7 @@ async function run({ target }: Context): Promise<Outcome> {
   const failures: Failure[] = []
   for (const request of requests) {
     const before = visits
-    const { answers } = await askOnce(target.url, request, { answersMax: 1, timeoutMs })
+    const { answers } = await askOnce(target.url, request, { answersMax: 1 })
     const status = answers[0]?.status
     if (visits > before)
       failures.push({ what: 'The gateway connected to a private address.', request })

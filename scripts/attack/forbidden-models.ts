@@ -11,7 +11,6 @@ import { got, posted } from './questions.ts'
 import { answerFaults } from './verdict.ts'
 
 const concurrent = 16
-const timeoutMs = 20_000
 /** The maximum number of image models to try, and the maximum number of other models. */
 const modelsMax = { full: 12, quick: 1 }
 
@@ -44,7 +43,7 @@ export async function forbiddenModels(
   const asked = new Map<string, Buffer>()
   const answered: Buffer[] = []
   const ask = async (line: Line, request: Buffer) => {
-    const { answers, end } = await line.ask(request, { answersMax: 1, timeoutMs })
+    const { answers, end } = await line.ask(request, { answersMax: 1 })
     const [answer] = answers
     if (answer === undefined) return void failures.push({ what: `No answer (${end}).`, request })
     asked.set(answer.headers.get('x-request-id') ?? '', request)

@@ -9,8 +9,6 @@ const messages = { full: 6000, quick: 150 }
 /** Correct statuses for an unknown method or HTTP version. */
 const requestErrors = new Set([501, 505])
 const concurrent = 256
-/** Longer than the gateway's request timeout in the settings of an attack. */
-const timeoutMs = 15_000
 
 /** Sends valid and invalid HTTP. The gateway must answer or refuse each request, and close connections. */
 export const fuzzWire: Attack = { name: 'wire', isDrawn: true, isHurried: true, run }
@@ -43,7 +41,7 @@ async function attempt(
   { bytes, isHalfClosed, requestsMax }: WireMessage,
 ): Promise<Attempt> {
   try {
-    const heard = await askOnce(url, bytes, { isHalfClosed, timeoutMs })
+    const heard = await askOnce(url, bytes, { isHalfClosed })
     const faults = heard.answers.flatMap((answer) => [
       ...(answer.status >= 500 && !requestErrors.has(answer.status)
         ? [`The status is ${answer.status}.`]

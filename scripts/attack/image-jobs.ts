@@ -12,7 +12,6 @@ import { got, posted } from './questions.ts'
 import { answerFaults } from './verdict.ts'
 
 const concurrent = 16
-const timeoutMs = 20_000
 const jobsPath = '/v1/images/jobs'
 /** Requests for one picture at the same time, half of them with changed links. */
 const atOnce = { full: 2000, quick: 200 }
@@ -30,7 +29,7 @@ export async function imageJobs(context: Context, keys: AccessKeys): Promise<Out
   const ask: Ask = async (request) => {
     const found = Promise.withResolvers<Answer>()
     await pool.run(async (line) => {
-      const { answers, end } = await line.ask(request, { answersMax: 1, timeoutMs })
+      const { answers, end } = await line.ask(request, { answersMax: 1 })
       if (answers[0] === undefined) found.reject(new Error(`No answer (${end}).`))
       else found.resolve(answers[0])
     })

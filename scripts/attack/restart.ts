@@ -5,7 +5,6 @@ import { got } from './questions.ts'
 
 const callers = 24
 const beforeMs = 300
-const timeoutMs = 10_000
 
 /** Stops the gateway with SIGTERM under load. Each request on a keep-alive connection must be answered. */
 export const restart: Attack = { name: 'restart', startsOwn: true, run }
@@ -22,7 +21,7 @@ async function run({ start, dose }: Context): Promise<Outcome> {
       const line = openLine(target.url, { isKept: true })
       for (;;) {
         try {
-          const { answers, end } = await line.ask(request, { answersMax: 1, timeoutMs })
+          const { answers, end } = await line.ask(request, { answersMax: 1 })
           tried++
           if (answers.length === 0)
             failures.push({ what: `A request got no answer (${end}).`, request })

@@ -7,8 +7,6 @@ import { asked, chatPath } from './questions.ts'
 import { destroyAll, openUnread } from './sockets.ts'
 import { answerFaults, logFaults } from './verdict.ts'
 
-const timeoutMs = 20_000
-
 /** Hostile vendor answers: the caller must get a correct answer or error in time, without secrets. */
 export const vendorAnswers: Attack = { name: 'vendor-answers', isHurried: true, run }
 
@@ -30,7 +28,7 @@ async function run(context: Context): Promise<Outcome> {
 
 async function faultsOf({ target }: Context, request: Buffer): Promise<string[]> {
   try {
-    const { answers, end } = await askOnce(target.url, request, { answersMax: 1, timeoutMs })
+    const { answers, end } = await askOnce(target.url, request, { answersMax: 1 })
     const [answer] = answers
     // The answer may be incomplete, since the gateway cuts endless streams, but the connection must close.
     if (answer === undefined) return end === 'timeout' ? ['The answer does not end.'] : []
