@@ -234,12 +234,16 @@ const widerBy: Record<Setting, (bounds: Bounds, wanted: ApiKeysTable) => string 
   budget: ({ own, key }, wanted) => {
     const most = own === undefined ? null : allowanceOf({ ...own, id: '' }).budget
     if (most === null) return undefined
-    const isLess =
-      wanted.budget_period === most.period && !isMore(wanted.budget_nano_usd, most.nanoUsd)
-    if (isLess) return undefined
-    return key === undefined
-      ? `such a key has at most $${usdText(most.nanoUsd)} (${most.period})`
-      : `it is limited by its own budget (${most.period})`
+    const { budget_nano_usd: nano, budget_period: period } = wanted
+    if (period === most.period && !isMore(nano, most.nanoUsd)) return undefined
+    const bound =
+      key === undefined
+        ? `such a key has at most $${usdText(most.nanoUsd)} (${most.period})`
+        : `it is limited by its own budget (${most.period})`
+    // Amounts of different periods are not compared: a small one by day may be more in a month.
+    return period === null || period === most.period
+      ? bound
+      : `${bound}, and the period must be the same, not '${period}'`
   },
   tag_budgets: ({ key }, wanted) => {
     if (key === undefined) return undefined

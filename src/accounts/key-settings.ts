@@ -52,8 +52,10 @@ export function keyColumns(
   }
 }
 
-/** Throws `invalid_value` for a setting that cannot change for this kind of key. */
-export function assertChangeable({ kind, bound_to: key }: ApiKeysTable, change: Change): void {
+/** Throws `invalid_value` for a setting that cannot change for this kind of key, `key_not_active` for a state's key. */
+export function assertChangeable(row: ApiKeysTable, change: Change): void {
+  assertOfNoState(row)
+  const { kind, bound_to: key } = row
   if (kind === 'key') return
   if (kind === 'session') return assertChangeableOfSession(change)
   const [param] = key === null ? [] : Object.keys(change).filter((setting) => setting !== 'name')
@@ -81,12 +83,9 @@ export function assertForKind(kind: ApiKeysTable['kind'], { scopes = [] }: Chang
 }
 
 /** Throws `key_not_active` for a kind of key whose secret an administrator cannot replace. */
-export function assertRotatable({ kind, played }: ApiKeysTable): void {
-  if (played !== null) {
-    const text =
-      'The key of a provider state is not replaced. POST /v1/sandbox/states sets up another one.'
-    throw new GatewayError('key_not_active', text)
-  }
+export function assertRotatable(row: ApiKeysTable): void {
+  assertOfNoState(row)
+  const { kind } = row
   if (kind === 'connection') {
     const text =
       'A connection has no secret to replace: its client renews the tokens itself. DELETE ends the connection.'
@@ -97,6 +96,14 @@ export function assertRotatable({ kind, played }: ApiKeysTable): void {
       'Only its session can renew a session key, with POST /api/sessions/current/key. DELETE ends the key.'
     throw new GatewayError('key_not_active', text)
   }
+}
+
+/** The key of a provider state ends with it, and is what its name says. */
+function assertOfNoState({ played }: ApiKeysTable): void {
+  if (played === null) return
+  const text =
+    'The key of a provider state is neither changed nor replaced. POST /v1/sandbox/states sets up another one.'
+  throw new GatewayError('key_not_active', text)
 }
 
 function listColumn(list: readonly string[] | null, read: ModelIds): string | null {

@@ -219,6 +219,10 @@ forEachStore('the limits of a member', () => {
       if (param !== 'scopes' || 'scopes' in more)
         await expectError(await send('PATCH', `/api/keys/${made.id}`, ben, more), tooWide)
     }
+    const daily = await make(ben, { budget: { usd: '0.01', period: 'day' } })
+    expect((await expectError(daily, { ...tooWide, param: 'budget' })).message).to.include(
+      "at most $5 (month), and the period must be the same, not 'day'",
+    )
     const { data } = await read<Schemas['ApiKeyList']>(send('GET', '/api/keys', ben))
     expect(data.map(({ id }) => id)).to.deep.equal([made.id])
     const missing = { status: 404, code: 'not_found' }

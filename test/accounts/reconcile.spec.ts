@@ -23,7 +23,13 @@ forEachStore('POST /api/reconcile', () => {
       model: 'gpt-5-nano',
       cost_nano_usd: 500_000_000,
     }))
-    await gateway.db.insertInto('usage').values(rows).execute()
+    // Another provider that has no calls on these days.
+    const before = { ...rows[0]!, ...usageRow('req_0', Date.parse('2026-09-01T12:00:00Z')) }
+    const own = { ...before, account_id: id, mode: 'live', provider: 'own' }
+    await gateway.db
+      .insertInto('usage')
+      .values([...rows, own])
+      .execute()
   })
   after(() => gateway.stop())
 
@@ -64,6 +70,9 @@ forEachStore('POST /api/reconcile', () => {
     expect(await found({ content, tolerance_usd: '0.25' })).to.include({ drifts: false })
     const own = await found({ content, provider: 'own' })
     expect(own.total).to.include({ ledger_usd: '0' })
+    const unknown = { status: 400, code: 'invalid_value', param: 'provider' } as const
+    const { message } = await expectError(await ask({ content, provider: 'opnai' }), unknown)
+    expect(message).to.include("'opnai'").and.include('openai, own')
   })
 
   it('refuses wrong files with line and column, and wrong requests', async () => {

@@ -1,5 +1,6 @@
 import OpenAI from 'openai'
 import { expect } from 'chai'
+import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { hello } from '../support/own-endpoint.ts'
 
@@ -175,12 +176,24 @@ describe('provider states', () => {
     expect(refused.body.error.message).to.include('a test key that is not')
   })
 
-  it('have keys that an administrator cannot replace by others', async () => {
-    const { id } = await setUp('a valid key')
-    const path = `/api/keys/${id}/rotate`
-    const refused = await gateway.post(path, {}, { key: gateway.adminKey })
-    expect(refused.status).to.equal(409)
-    expect(await refused.json()).to.nested.include({ 'error.code': 'key_not_active' })
+  it('have keys that an administrator can end, and cannot replace or change', async () => {
+    const { id, expires_at: end } = await setUp('a valid key')
+    const path = `/api/keys/${id}`
+    const send = (method: string, to: string, body: object) =>
+      gateway.fetch(to, {
+        method,
+        key: gateway.adminKey,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    const inactive = { status: 409, code: 'key_not_active' }
+    await expectError(await send('POST', `${path}/rotate`, {}), inactive)
+    await expectError(await send('PATCH', path, { expires_at: null }), inactive)
+    const shown = await gateway.fetch(path, { key: gateway.adminKey })
+    expect(await shown.json()).to.include({ expires_at: end })
+    expect((await gateway.fetch(path, { method: 'DELETE', key: gateway.adminKey })).ok).to.equal(
+      true,
+    )
     await tearDown({ id })
   })
 

@@ -48,6 +48,7 @@ export async function reconcile(
     where account_id in (select id from accounts) and mode = 'live' and provider = ${provider}
       and hour_at >= ${begin} and hour_at < ${end}
     group by hour_at - hour_at % ${sql.lit(dayMs)}, model`.execute(db)
+  if (rows.length === 0 && provider !== form.provider) await assertKnown(db, provider)
   const isByModel = costs.some(({ item }) => item)
   const nameOf = (item: string) => (item === '' ? '(no model)' : modelOf(item))
   const parts = [
@@ -77,6 +78,18 @@ export async function reconcile(
   const drifts = total.drifts || models.some((one) => one.drifts)
   const range = { from, to, tolerance_usd: usdText(tolerance) }
   return { object: 'reconciliation', provider, ...range, drifts, total, models }
+}
+
+/** Throws `invalid_value` for a provider without any live call, which is compared with nothing. */
+async function assertKnown(db: Reader['db'], provider: string): Promise<void> {
+  const { rows } = await sql<{ provider: string }>`
+    select distinct provider from usage_hours where mode = 'live' and provider <> '' order by provider`.execute(
+    db,
+  )
+  const known = rows.map((row) => row.provider)
+  if (known.includes(provider)) return
+  const text = `The ledger has no live calls of the provider '${provider}'. It has calls of: ${known.join(', ') || 'none'}.`
+  throw new GatewayError('invalid_value', text, { param: 'provider' })
 }
 
 function comparison(parts: readonly Part[], toleranceNanoUsd: bigint) {
