@@ -53,7 +53,7 @@ export function readingFailure(cause: unknown, timeoutMs: number): unknown {
     const text = `The report took longer than ${timeoutMs} ms. Request a shorter range.`
     return new GatewayError('overloaded', text, { cause })
   }
-  // The reader starts again after a query that took too long.
+  // With SQLite two queries took too long, and still run.
   const text = 'Reports are unavailable at the moment. Try again in a moment.'
   return new GatewayError('overloaded', text, { retryAfterSeconds: 2, cause })
 }

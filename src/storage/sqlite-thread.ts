@@ -25,15 +25,22 @@ export function startThread(options: FileOptions) {
   let running = startWorker(options)
   let isStopped = false
   let answerTimeoutMs: number | undefined
+  let late: Pick<typeof running, 'hasEnded'> | undefined
 
   const restart = (): void => {
-    if (isStopped || !running.mayBeReplaced()) return
+    // Nothing ends a running query. Others are read beside one late query; a second one is waited for.
+    const isLate = options.readOnly === true && !running.hasEnded() && late?.hasEnded() !== false
+    if (isStopped || !(isLate || running.mayBeReplaced())) return
+    if (isLate) late = running
     started++
     running = startWorker(options)
   }
   return {
-    /** The number of the running thread, counted from 1. */
-    current: () => started,
+    /** The number of the running thread, counted from 1; one that failed is replaced first if possible. */
+    current: () => {
+      if (running.fault() !== undefined) restart()
+      return started
+    },
     /** Throws a StoreError, also if the thread `on`, with its transaction, was replaced. */
     ask: (request: Unsent, on: number = started): Promise<QueryOutcome> => {
       if (running.fault() !== undefined) restart()
@@ -96,7 +103,8 @@ function startWorker(options: FileOptions) {
   return {
     ask,
     fault: () => fault,
-    /** A blocked thread ends late; its replacement waits, so that two threads never run at once. */
+    hasEnded: () => endedAt !== Infinity,
+    /** A blocked thread ends late; the replacement of one that writes waits, so that two never write at once. */
     mayBeReplaced: () => performance.now() - endedAt >= restartPauseMs,
     terminate: () => worker.terminate(),
   }

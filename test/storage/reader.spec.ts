@@ -92,7 +92,7 @@ describe('the reader of reports', () => {
     expect(Math.max(...sizes), String(sizes)).to.be.below(2 * sizes[0]!)
   })
 
-  it('refuses too many reports, and accepts later ones', async () => {
+  it('refuses a report that takes too long, and accepts later ones', async () => {
     await open({ reportTimeoutMs: 300 })
     await commit(1)
     const failure = await slow.execute(store.reader.db).catch((error: unknown) => error)
@@ -101,9 +101,6 @@ describe('the reader of reports', () => {
     expect((failure as GatewayError).message).to.equal(
       'The report took longer than 300 ms. Request a shorter range.',
     )
-    const next = await rowsSeen().catch((error: unknown) => error)
-    expect(next).to.be.instanceOf(GatewayError)
-    expect(next).to.include({ code: 'overloaded', retryAfterSeconds: 2 })
     // Writes do not wait for the reader.
     await commit(1)
     await until(

@@ -1,5 +1,9 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { sql } from 'kysely'
+import { startThread } from '../../src/storage/sqlite-thread.ts'
+import { storePath } from '../../src/storage/store.ts'
 import { StoreError } from '../../src/storage/store-error.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
@@ -58,6 +62,31 @@ describe("the store's thread", () => {
     expect(await failure(transaction)).to.equal('The thread of the store ended.')
     await until('the thread answers again', async () => (await failure(accounts())) === 'it worked')
     expect(await accounts()).to.deep.equal([])
+  })
+
+  it('that reads is replaced while one late query runs, and waited for while two run', async () => {
+    await open({})
+    const locked = join(folder.path, 'locked.db')
+    const locker = new DatabaseSync(locked)
+    locker.exec('CREATE TABLE texts (text TEXT); BEGIN EXCLUSIVE')
+    const path = storePath(folder.path)
+    const file = { path, durability: 'normal', busyTimeoutMs: 60_000, readOnly: true } as const
+    const thread = startThread(file)
+    const ask = (query: string, timeoutMs: number) => {
+      thread.limitAnswers(timeoutMs)
+      return failure(thread.ask({ kind: 'query', sql: query, parameters: [] }, thread.current()))
+    }
+    const waits = `ATTACH '${locked}' AS locked`
+    for (const number of [1, 2]) {
+      expect(await ask('SELECT 1', 50_000)).to.equal('it worked')
+      expect(thread.current()).to.equal(number)
+      expect(await ask(waits, 100)).to.contain('its thread does not answer')
+    }
+    expect(await ask('SELECT 1', 50_000)).to.contain('its thread does not answer')
+    expect(thread.current()).to.equal(2)
+    locker.close()
+    await until('a third thread reads', async () => (await ask(waits, 50_000)) === 'it worked')
+    await thread.stop()
   })
 
   it('has a bounded queue', async () => {

@@ -269,7 +269,7 @@ describe('a streamed answer', () => {
     expect(events.at(-1)!.data).to.contain('"timeout_error"')
   })
 
-  it('closes the request to the provider within a second when the caller disconnects', async () => {
+  it('closes the request to the provider when the caller disconnects', async () => {
     own.upstream.answer({ pieces: [textChunk('12345678'), textChunk('90')], hang: true })
     const leaving = new AbortController()
     const response = await ask(withUsage, { signal: leaving.signal })
@@ -278,7 +278,7 @@ describe('a streamed answer', () => {
     leaving.abort()
     const [request] = own.upstream.requests
     await request!.closed
-    expect(performance.now() - leftAt).to.be.lessThan(1000)
+    expect(performance.now() - leftAt).to.be.lessThan(5000)
     expect(request!.aborted).to.equal(true)
     await until('there is a row', async () => (await lastRow()).outcome === 'cancelled')
     const row = await lastRow()

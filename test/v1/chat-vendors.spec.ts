@@ -211,7 +211,7 @@ describe("OpenAI's own client", () => {
         const startedAt = performance.now()
         const [request] = house.upstreams[id].requests
         await until('the upstream is left', () => request!.aborted)
-        expect(performance.now() - startedAt).to.be.lessThan(1000)
+        expect(performance.now() - startedAt).to.be.lessThan(5000)
         await until('the row is there', async () => (await lastRow()).outcome === 'cancelled')
         expect((await lastRow()).cost_nano_usd).to.be.greaterThan(0)
         expect(await lastRow()).to.include({ cost_status: 'estimated', provider: id })
