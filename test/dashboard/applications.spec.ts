@@ -76,7 +76,7 @@ describe('the applications page', () => {
       await page.getByLabel('Name').fill('night job')
       await page.getByLabel('Mode').selectOption('test')
       await page.getByRole('button', { name: 'Create the service' }).click()
-      await page.getByRole('heading', { name: 'Client id and secret' }).waitFor()
+      await page.getByRole('heading', { name: 'Client secret' }).waitFor()
     }
     const credentials = async () => ({
       id: await page.getByRole('region', { name: 'the client id' }).innerText(),
@@ -96,7 +96,7 @@ describe('the applications page', () => {
     await page.getByRole('button', { name: 'Rotate night job' }).click()
     await page.getByLabel('Both work for').selectOption('one hour')
     await page.getByRole('button', { name: 'Rotate', exact: true }).click()
-    await page.getByRole('heading', { name: 'Client id and secret' }).waitFor()
+    await page.getByRole('heading', { name: 'Client secret' }).waitFor()
     const second = await credentials()
     expect(second.id).to.equal(first.id)
     expect(second.secret).to.not.equal(first.secret)

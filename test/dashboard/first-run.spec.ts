@@ -27,6 +27,19 @@ describe('the first run', () => {
     return /\/dashboard(\/setup#\S+)/.exec(text)![1]!
   }
 
+  it('names the account after its first owner when no team is given, and keeps a name', async () => {
+    for (const name of ['Katherine Johnson', 'Dorothy Vaughan']) {
+      const page = await dashboard.open(await setUpPath(), { as: null })
+      await page.getByLabel('E-mail').fill(`${name.split(' ')[0]}@example.com`)
+      await page.getByLabel('Name').fill(name)
+      await page.getByLabel('Password', { exact: true }).fill(grace.password)
+      await page.getByRole('button', { name: 'Become the owner' }).click()
+      await heading(page, `Welcome, ${name}`)
+      const account = page.getByLabel('Account and pages').locator('.account')
+      expect(await account.innerText()).to.equal('Katherine Johnson')
+    }
+  })
+
   it('leads from the set-up link to a key, a picture, its cost, rotation and revocation', async () => {
     const { gateway } = dashboard
     const page = await dashboard.open(await setUpPath(), { as: null })

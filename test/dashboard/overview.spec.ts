@@ -150,7 +150,7 @@ describe("the dashboard's overview", () => {
     await page.getByLabel('Calendar month').selectOption(at.toISOString().slice(0, 7))
     await page.getByRole('button', { name: /^Requests 1 / }).waitFor()
     const first = `${at.toISOString().slice(0, 7)}-01`
-    await page.getByRole('button', { name: 'Dates', exact: true }).click()
+    await page.getByRole('button', { name: 'Choose dates', exact: true }).click()
     await page.getByLabel('Last day').fill(new Date(suiteClock()).toISOString().slice(0, 10))
     await page.getByRole('button', { name: /^Requests 5 / }).waitFor()
     await page.getByRole('button', { name: 'By person' }).click()

@@ -27,7 +27,12 @@ describe('the API keys page of a member with bounds', () => {
     await page.getByText('Create a key').first().waitFor()
     await expectCount(page.getByLabel('Owner'), 0)
     await page.getByRole('link', { name: 'Create a key' }).first().click()
-    await page.getByText('Keys that you create have at most: $5 a month, 30 days.').waitFor()
+    await page.getByText('The bounds of your keys: $5 a month, 30 days.').waitFor()
+    await page.getByText('Permissions and expiry').click()
+    // Budget and expiry have a bound, models have none.
+    await expectCount(page.getByText('Leave it empty for your bound.'), 2)
+    await page.getByText('The key may call all models.').waitFor()
+    await expectCount(page.getByLabel(/^admin /), 0)
     await expectGoodLooks(page)
     await page.getByLabel('Name').fill('mine')
     await page.getByRole('radio', { name: 'Test' }).click()
@@ -40,6 +45,8 @@ describe('the API keys page of a member with bounds', () => {
 
     await page.getByRole('link', { name: 'API keys' }).click()
     const row = page.getByRole('row').filter({ hasText: 'mine' })
+    await row.getByText('Somebody').waitFor()
+    await page.reload()
     await row.getByText('Somebody').waitFor()
     await expectCount(page.getByRole('table').getByRole('row'), 2)
     await expectGoodLooks(page)

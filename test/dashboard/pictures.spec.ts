@@ -137,7 +137,10 @@ describe('pictures that are made as jobs', () => {
     await settings.getByText('New jobs keep no prompt.').waitFor()
   })
 
-  it('of another person of the account can be seen, cancelled and filtered by status', async () => {
+  it('of another person can be seen, cancelled and filtered by status; failed ones say why', async () => {
+    const refused = { model: flare, prompt: 'A gull sandbox:content-policy' }
+    const headers = { prefer: 'respond-async, wait=60' }
+    await dashboard.gateway.post('/v1/images/generations', refused, { headers })
     const other = await playground(`image_model=${plus}`, await signIn('member'))
     await other.getByLabel('Prompt').fill('A castle sandbox:delay=60000')
     const begun = other.waitForResponse((one) => one.status() === 202)
@@ -152,6 +155,8 @@ describe('pictures that are made as jobs', () => {
     await page.getByLabel('Status').selectOption('cancelled')
     await tiles(page).filter({ hasText: 'cancelled' }).first().waitFor()
     await column(other, plus).getByText('Cancelled. The provider may charge').waitFor()
+    await page.getByLabel('Status').selectOption('failed')
+    await tiles(page).first().getByText('The sandbox refuses this prompt as unsafe.').waitFor()
   })
 
   it('are shown a page at a time, however many there are', async () => {

@@ -54,6 +54,11 @@ describe('the webhooks page', () => {
     await expectGoodLooks(page)
     await page.getByRole('button', { name: 'Send a test event' }).click()
     await page.getByRole('row', { name: /webhook\.test .* delivered/ }).waitFor()
+    const [before, telephone] = [page.viewportSize()!, { width: 390, height: 800 }]
+    await page.setViewportSize(telephone)
+    const { x, width } = (await page.getByText('delivered', { exact: true }).boundingBox())!
+    expect(x + width).to.be.below(telephone.width)
+    await page.setViewportSize(before)
     await page.getByRole('button', { name: 'Disable' }).click()
     await page.getByText('The webhook is disabled.').waitFor()
     await page.getByRole('button', { name: 'Enable' }).click()

@@ -8,21 +8,22 @@ import { Icon } from './icon.tsx'
 import { SearchList, type Option } from './search-list.tsx'
 import { WhenLoaded } from './when-loaded.tsx'
 
-type Props = { models: readonly string[]; fault: string | undefined }
+type Props = {
+  models: readonly string[]
+  /** What an empty list means. */
+  none?: string
+  fault: string | undefined
+}
 
 /** The models that a key may call, chosen by search; the form sends each as `models`. */
-export function ModelsField({ models, fault }: Props) {
+export function ModelsField({ models, none = 'The key may call all models.', fault }: Props) {
   const [chosen, setChosen] = useState(models)
   const [isOpen, setOpen] = useState(false)
   const opener = useRef<HTMLButtonElement>(null)
   const toggle = (id: string) =>
     setChosen((ids) => (ids.includes(id) ? ids.filter((one) => one !== id) : [...ids, id]))
   return (
-    <Field
-      label="Models"
-      hint={chosen.length === 0 ? 'The key may call all models.' : undefined}
-      fault={fault}
-    >
+    <Field label="Models" hint={chosen.length === 0 ? none : undefined} fault={fault}>
       {({ id, 'aria-describedby': descriptions }) => (
         <>
           {chosen.length > 0 && (

@@ -1,6 +1,6 @@
 import { setQuery } from '../data/place.ts'
-import { lastRanges, modeInPlace, type RangeOfTime } from '../data/ranges.ts'
-import { Toggle } from './toggle.tsx'
+import { lastRanges, type RangeOfTime } from '../data/ranges.ts'
+import { ModeChoice, Toggle } from './toggle.tsx'
 
 /** Number of calendar months offered, the current month included. */
 const monthsOffered = 12
@@ -10,14 +10,13 @@ const monthLabel = new Intl.DateTimeFormat('en', {
   timeZone: 'UTC',
 })
 
-/** The time range of a page: the last hours or days, a calendar month or two dates; and live or test keys. */
+/** The time range of a page: the last hours or days, a calendar month or two dates; and the mode. */
 export function RangeChoice({ range }: { range: RangeOfTime }) {
-  const isTest = modeInPlace() === 'test'
   const isOfDates = range.name.includes('..')
   const months = lastMonths(new Date())
   const isMonth = months.some(([month]) => month === range.name)
   return (
-    <div class="row" role="group" aria-label="Range and keys">
+    <div class="row" role="group" aria-label="Range and mode">
       <div class="segments">
         {lastRanges.map(({ name, title }) => (
           <Toggle key={name} isOn={range.name === name} change={{ range: name }}>
@@ -31,7 +30,7 @@ export function RangeChoice({ range }: { range: RangeOfTime }) {
         onChange={({ currentTarget: { value } }) => value !== '' && setQuery({ range: value })}
       >
         <option value="" selected={!isMonth}>
-          Month
+          Month (UTC)
         </option>
         {months.map(([month, title]) => (
           <option key={month} value={month} selected={month === range.name}>
@@ -40,12 +39,10 @@ export function RangeChoice({ range }: { range: RangeOfTime }) {
         ))}
       </select>
       <Toggle isOn={isOfDates} change={{ range: datesOf(range).join('..') }}>
-        Dates
+        Choose dates
       </Toggle>
       {isOfDates && <Dates range={range} />}
-      <Toggle isOn={isTest} change={{ mode: isTest ? undefined : 'test' }}>
-        Test keys
-      </Toggle>
+      <ModeChoice />
     </div>
   )
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { setQuery } from '../data/place.ts'
+import { modeInPlace } from '../data/ranges.ts'
 
 type Props = {
   isOn: boolean
@@ -14,5 +15,20 @@ export function Toggle({ isOn, change, children }: Props) {
     <button type="button" class="plain small" aria-pressed={isOn} onClick={() => setQuery(change)}>
       {children}
     </button>
+  )
+}
+
+/** Chooses between what live keys and what test keys call. */
+export function ModeChoice() {
+  const mode = modeInPlace()
+  return (
+    <div class="segments" role="group" aria-label="Live or sandbox">
+      <Toggle isOn={mode === 'live'} change={{ mode: undefined }}>
+        Live
+      </Toggle>
+      <Toggle isOn={mode === 'test'} change={{ mode: 'test' }}>
+        Sandbox
+      </Toggle>
+    </div>
   )
 }

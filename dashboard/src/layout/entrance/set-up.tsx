@@ -31,7 +31,10 @@ export function SetUp() {
                 <EmailField autoComplete="username" fault={faultAt('email')} />
                 <PersonNameField fault={faultAt('name')} />
                 <PasswordField name="password" isNew fault={faultAt('password')} />
-                <Field label="Company or team" hint="Optional. The account gets this name.">
+                <Field
+                  label="Company or team"
+                  hint="Optional. The account gets this name, else yours."
+                >
                   {(attributes) => (
                     <input
                       {...attributes}
@@ -51,9 +54,11 @@ export function SetUp() {
 }
 
 /** Names the first account. If that fails, the owner is signed in nevertheless, and may name it in Settings. */
-async function withAccountNamed(name: string, entered: SignedIn): Promise<SignedIn> {
+async function withAccountNamed(given: string, entered: SignedIn): Promise<SignedIn> {
   const { person, csrf_token: csrfToken } = entered
   const [membership] = person.memberships
+  // The name that the first start gives it.
+  const name = given || (membership?.account_name === 'default' ? person.name : '')
   if (name === '' || membership === undefined || person.memberships.length > 1) return entered
   setCsrfToken(csrfToken)
   try {

@@ -109,7 +109,9 @@ function Change({ account, again }: { account: Account; again: () => void }) {
       <Failure error={changing.error} />
       <AllowanceFields account={account} faultAt={changing.faultAt} />
       <div class="row">
-        <button disabled={changing.isBusy}>{changing.isBusy ? 'Saving…' : 'Save'}</button>
+        <button disabled={changing.isBusy}>
+          {changing.isBusy ? 'Saving…' : 'Save name, budget and limits'}
+        </button>
         <span role="status">{isChanged && 'Saved. The change applies from the next call on.'}</span>
       </div>
     </Form>

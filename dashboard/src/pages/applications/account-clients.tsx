@@ -51,7 +51,11 @@ export function Services({ onCreated }: { onCreated: (created: Created) => void 
           all.length === 0 ? (
             <p class="quiet">No services yet. For most programs an API key is enough.</p>
           ) : (
-            <Table label="Services" columns={['Name', 'Client id', 'Last used', 'State', acts]}>
+            <Table
+              label="Services"
+              class="stacked"
+              columns={['Name', 'Client id', 'Last used', 'State', acts]}
+            >
               {all.map((service) => (
                 <Row key={service.id} {...{ service, onCreated }} onRevoked={revoked} />
               ))}
@@ -74,19 +78,19 @@ function Row({ service, onCreated, onRevoked }: RowProps) {
   const { name, state } = service
   return (
     <tr>
-      <td>
+      <td class="first">
         <a href={addressOf(`/keys/${service.id}`)}>{name}</a>
       </td>
-      <td class="whole">
+      <td class="whole across">
         <code>{service.client?.id}</code>
       </td>
-      <td>
+      <td class="whole" data-head="Last used">
         <Time at={service.last_used_at} />
       </td>
-      <td>
+      <td class="beside">
         <KeyState state={state} />
       </td>
-      <td>
+      <td class="act across">
         {state === 'active' && (
           <div class="row">
             {service.replaced_by === null && (

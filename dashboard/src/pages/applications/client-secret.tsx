@@ -24,11 +24,12 @@ export function ServiceSecret({ created, onDone }: Props) {
         </button>
       </div>
       <section class="card">
-        <h2>Client id and secret</h2>
-        <p>Copy the secret now. It is shown only once.</p>
-        <h3>Client id</h3>
+        <h2>Client id</h2>
         <Snippet text={id} what="the client id" />
-        <h3>Client secret</h3>
+      </section>
+      <section class="card">
+        <h2>Client secret</h2>
+        <p>Copy it now. It is shown only once.</p>
         <Snippet text={secret} what="the client secret" />
       </section>
       <section class="card">

@@ -47,7 +47,7 @@ export function Connections() {
           all.length === 0 ? (
             <NoneYet />
           ) : (
-            <Table label="Connections" columns={columns}>
+            <Table label="Connections" class="stacked" columns={columns}>
               {all.map((one) => (
                 <Row key={one.id} connection={one} details={details.data} onRevoked={revoked} />
               ))}
@@ -95,24 +95,26 @@ function Row({ connection, details, onRevoked }: RowProps) {
   const { id, name, state } = connection
   return (
     <tr>
-      <td>
+      <td class="first">
         {mayAdminister.value ? <a href={addressOf(`/keys/${id}`)}>{name}</a> : name}
         <p class="hint">{placeText(connection)}</p>
       </td>
-      <td>
+      <td class="across">
         {whoText(connection, details)} <Time at={connection.created_at} />
       </td>
-      <td>{mayText(connection)}</td>
-      <td class="number">
+      <td class="across">{mayText(connection)}</td>
+      <td class="number" data-head="Spent this month">
         <Spent id={id} most={details?.spent} />
       </td>
-      <td>
+      <td class="at-end" data-head="Last used">
         <Time at={connection.last_used_at} />
       </td>
-      <td>
+      <td class="beside">
         <KeyState state={state} />
       </td>
-      <td>{state === 'active' && <Revoke connection={connection} onDone={onRevoked} />}</td>
+      <td class="act across">
+        {state === 'active' && <Revoke connection={connection} onDone={onRevoked} />}
+      </td>
     </tr>
   )
 }

@@ -4,7 +4,7 @@ import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
-import { accountQuery, isOperator } from '../../data/session.ts'
+import { accountQuery, isOperator, mayAdminister, membership } from '../../data/session.ts'
 import { allowanceOf, BudgetFields, LimitFields } from '../../elements/allowance.tsx'
 import { Field } from '../../elements/field.tsx'
 import { ModelsField } from '../../elements/models-field.tsx'
@@ -24,6 +24,16 @@ const scopeHints: Record<Schemas['Scope'], string> = {
   'usage:read': "Read the account's usage",
   'keys:write': 'Create, change and revoke keys',
   admin: 'All of the above, and everything else in the account',
+}
+
+/** What an empty field means. A new key of a member has the member's bound there. */
+function emptyText(
+  bound: keyof Schemas['KeyBounds'],
+  { apiKey }: Pick<Props, 'apiKey'>,
+  otherwise: string,
+): string {
+  if (!membership.value?.key_bounds?.[bound]) return otherwise
+  return apiKey === undefined ? 'Leave it empty for your bound.' : 'At most your bound.'
 }
 
 /** Fields of a key, for creating and changing it. */
@@ -115,7 +125,7 @@ function Permissions({ apiKey, faultAt }: Props) {
       {(apiKey?.kind ?? 'key') === 'key' && (
         <fieldset>
           <legend>Scopes</legend>
-          {ScopeValues.map((scope) => (
+          {ScopeValues.filter((one) => one !== 'admin' || mayAdminister.value).map((scope) => (
             <label class="choice" key={scope}>
               <input
                 type="checkbox"
@@ -130,7 +140,11 @@ function Permissions({ apiKey, faultAt }: Props) {
           ))}
         </fieldset>
       )}
-      <ModelsField models={models ?? []} fault={faultAt('models')} />
+      <ModelsField
+        models={models ?? []}
+        none={emptyText('models', { apiKey }, 'The key may call all models.')}
+        fault={faultAt('models')}
+      />
       <Field
         label="Addresses"
         hint="IP addresses or networks that may use the key, one per line, such as 203.0.113.0/24. Leave it empty to allow any."
@@ -146,20 +160,21 @@ function Permissions({ apiKey, faultAt }: Props) {
         )}
       </Field>
       {apiKey?.kind !== 'session' && (
-        <Expiry isNew={apiKey === undefined} end={end ?? null} fault={faultAt('expires_at')} />
+        <Expiry apiKey={apiKey} end={end ?? null} fault={faultAt('expires_at')} />
       )}
     </details>
   )
 }
 
-type ExpiryProps = { isNew: boolean; end: string | null; fault: string | undefined }
+type ExpiryProps = Pick<Props, 'apiKey'> & { end: string | null; fault: string | undefined }
 
 /** Field for the expiry time, which must be in the future for a new key. */
-function Expiry({ isNew, end, fault }: ExpiryProps) {
+function Expiry({ apiKey, end, fault }: ExpiryProps) {
+  const none = 'Leave it empty for a key that does not expire.'
   return (
     <Field
       label="Expires"
-      hint={`In your time zone, ${zone}. Leave it empty for a key that does not expire.`}
+      hint={`In your time zone, ${zone}. ${emptyText('expires_in_days', { apiKey }, none)}`}
       fault={fault}
     >
       {(attributes) => (
@@ -168,7 +183,7 @@ function Expiry({ isNew, end, fault }: ExpiryProps) {
           name="expires"
           type="datetime-local"
           step={1}
-          min={isNew ? localText(new Date().toISOString()) : undefined}
+          min={apiKey === undefined ? localText(new Date().toISOString()) : undefined}
           // Opens the <details> around the field, since browsers show no error of a field in a closed one.
           onInvalid={({ currentTarget }) =>
             currentTarget.closest('details')?.setAttribute('open', '')
@@ -186,7 +201,7 @@ function Spending({ apiKey, faultAt }: Props) {
       <div class="columns">
         <BudgetFields
           budget={apiKey?.budget}
-          hint="Leave it empty for no budget of its own."
+          hint={emptyText('budget', { apiKey }, 'Leave it empty for no budget of its own.')}
           fault={faultAt('budget')}
         />
       </div>

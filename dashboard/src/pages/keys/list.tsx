@@ -3,7 +3,7 @@ import { bodyOf, GET, type Paths, type Schemas } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { addressOf, chosenIn } from '../../data/place.ts'
-import { accountQuery, mayAdminister, signedIn } from '../../data/session.ts'
+import { accountQuery, mayAdminister, sessionLoaded, signedIn } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import {
   ChoiceFilter,
@@ -38,6 +38,7 @@ export function KeyList() {
   const members = useLoad(`owners of keys ${mayAdminister.value}`, async (signal) => {
     const query = { ...accountQuery(), limit: pageMax }
     // Other people see only their own keys.
+    if (!mayAdminister.value) await sessionLoaded
     if (!mayAdminister.value) return { data: signedIn.value ? [signedIn.value.person] : [] }
     return bodyOf(GET('/api/members', { params: { query }, signal }))
   })

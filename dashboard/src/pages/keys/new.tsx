@@ -30,8 +30,7 @@ export function NewKey() {
       <Form class="card" send={creating.run}>
         {bounds && (
           <p class="quiet">
-            Keys that you create have at most: {keyBoundsText(bounds)}. An empty field has that
-            bound.
+            The bounds of your keys: {keyBoundsText(bounds)}. They apply where a field is empty.
           </p>
         )}
         <KeyFields faultAt={creating.faultAt} />

@@ -1,7 +1,7 @@
 import { modeInPlace } from '../../data/ranges.ts'
 import { place } from '../../data/place.ts'
 import { ChoiceFilter, ClearFilters } from '../../elements/filters.tsx'
-import { Toggle } from '../../elements/toggle.tsx'
+import { ModeChoice } from '../../elements/toggle.tsx'
 import { Jobs, statuses } from './jobs.tsx'
 import './pictures.css'
 
@@ -13,17 +13,12 @@ export function Page() {
     <>
       <div class="head">
         <h1>Pictures</h1>
-        <div class="segments" role="group" aria-label="Live or sandbox">
-          <Toggle isOn={mode === 'live'} change={{ mode: undefined }}>
-            Live
-          </Toggle>
-          <Toggle isOn={mode === 'test'} change={{ mode: 'test' }}>
-            Sandbox
-          </Toggle>
-        </div>
+        <ModeChoice />
       </div>
-      <div class="row job-filters" role="group" aria-label="Filters">
-        <ChoiceFilter all="all" name="status" label="Status" choices={statuses} />
+      <div class="filters" role="group" aria-label="Filters">
+        <div class={status === '' ? 'filter' : 'filter set'}>
+          <ChoiceFilter all="all" name="status" label="Status" choices={statuses} />
+        </div>
         <ClearFilters names={['status']} />
       </div>
       <Jobs key={`${mode} ${status}`} mode={mode} status={status} />

@@ -40,8 +40,8 @@ type Props = {
 /** A job: its pictures, prompt and facts, with its actions. */
 export function Tile({ job: listed, mode, onChanged }: Props) {
   const { id, status, model } = listed
-  const asked = status === 'completed' ? id : ''
-  // Lists have no results. Links end after an hour; a picture that cannot be loaded requests new ones.
+  const asked = status === 'completed' || status === 'failed' ? id : ''
+  // Lists have no results and no errors. Links end after an hour; a picture that cannot be loaded requests new ones.
   const loaded = useLoad(asked, async (signal) =>
     asked === '' ? listed : retrieveJob(id, { mode, signal }),
   )
@@ -57,10 +57,10 @@ export function Tile({ job: listed, mode, onChanged }: Props) {
       {pictures.length === 0 && (
         <div class="no-picture">
           {isRunning(job) && <span class="spinner" aria-hidden="true" />}
+          {error !== null && <p class="fault">{error.message}</p>}
         </div>
       )}
       <Failure error={loaded.error} again={loaded.again} />
-      {error !== null && <p class="fault">{error.message}</p>}
       {prompt !== null && <p class="job-prompt">{prompt}</p>}
       <Facts job={job} />
       <div class="row">

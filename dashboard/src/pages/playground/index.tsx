@@ -3,7 +3,8 @@ import { useLoad } from '../../data/load.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
 import { modeInPlace } from '../../data/ranges.ts'
 import { accountQuery, isOperator } from '../../data/session.ts'
-import { Toggle } from '../../elements/toggle.tsx'
+import { ModeChoice, Toggle } from '../../elements/toggle.tsx'
+import { Sketch } from '../../elements/sketch.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import type { Mode } from '../../data/calling.ts'
 import { Chat } from './chat.tsx'
@@ -39,14 +40,7 @@ export function Page() {
         <h1>Playground</h1>
         <div class="row">
           <HistoryButton onOpen={openEntry} />
-          <div class="segments" role="group" aria-label="Live or sandbox">
-            <Toggle isOn={mode === 'live'} change={{ mode: undefined }}>
-              Live
-            </Toggle>
-            <Toggle isOn={mode === 'test'} change={{ mode: 'test' }}>
-              Sandbox
-            </Toggle>
-          </div>
+          <ModeChoice />
         </div>
       </div>
       <div class="tabs" role="group" aria-label="Pictures or chat">
@@ -81,18 +75,25 @@ function Tab({ models, mode, handed, isChat }: TabProps) {
   if (usable.length === 0) {
     return (
       <div class="card empty">
+        <Sketch of="rows" />
         <h2>{isChat ? 'No chat model is available yet' : 'No picture model is available yet'}</h2>
         <p>
-          A model is available once the gateway's settings contain its provider's key. The sandbox
-          simulates all models without a key.
+          A model is available once the gateway has a key of its provider
+          {!isOperator.value && ', which an operator adds'}. The sandbox simulates all models, free.
         </p>
-        <a
-          class="button"
-          href={addressOf('/playground', { mode: 'test', ...(isChat && { tab: 'chat' }) })}
-        >
-          Try the sandbox
-        </a>
-        {isOperator.value && <a href={addressOf('/providers')}>Add a provider's key</a>}
+        <p class="row">
+          <a
+            class="button"
+            href={addressOf('/playground', { mode: 'test', ...(isChat && { tab: 'chat' }) })}
+          >
+            Try the sandbox
+          </a>
+          {isOperator.value && (
+            <a class="button plain" href={addressOf('/providers')}>
+              Add a provider's key
+            </a>
+          )}
+        </p>
       </div>
     )
   }

@@ -69,8 +69,8 @@ function Result({ found }: { found: Reconciliation }) {
         <Download found={found} />
       </div>
       <p>
-        {provider} from {from} to {to} (UTC). A difference of up to {exactUsd(tolerance)} a day is
-        ignored, and what the vendor rounds.
+        {provider} from {from} to {to} (UTC). Differences of up to {exactUsd(tolerance)} a day and
+        those by the vendor's rounding are ignored.
         {total.unpriced_calls > 0 &&
           ` The ledger omits ${total.unpriced_calls} calls of unknown cost.`}
       </p>
@@ -80,7 +80,7 @@ function Result({ found }: { found: Reconciliation }) {
             <th scope="row" class="first">
               {one.model}
             </th>
-            <td class="across" data-head="Differs since">
+            <td class="across" data-head={one.since && 'Differs since'}>
               {one.since ?? <span class="quiet">agrees</span>}
             </td>
             <Amounts costs={one} />

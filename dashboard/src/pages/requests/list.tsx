@@ -45,7 +45,7 @@ export function RequestList() {
             title={`Loads new requests every ${pollMs / 1000} s.`}
             onClick={() => setLive(!isLive)}
           >
-            {isLive ? 'Live' : 'Paused'}
+            Auto-refresh
           </button>
           <ExportButton />
         </div>

@@ -4,6 +4,7 @@ import { useAct, useLoad } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery, signedIn } from '../../data/session.ts'
+import { keyBoundsText } from '../../elements/allowance.tsx'
 import { AskFirst } from '../../elements/ask-first.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
@@ -45,7 +46,7 @@ export function Members() {
             <Table
               label="Members"
               class="stacked"
-              columns={['Name', 'E-mail', 'Role', 'Budget', 'Joined', acts]}
+              columns={['Name', 'E-mail', 'Role', 'Limits', 'Joined', acts]}
             >
               {all.map((member) => (
                 <Row
@@ -98,8 +99,17 @@ function Row({ member, isLastOwner, onRole, onRemoved }: RowProps) {
       </td>
       <td class="email">{member.email}</td>
       <td class="beside">{mayChange ? <RoleChoice {...{ member, onRole }} /> : member.role}</td>
-      <td class={member.budget === null && !member.sandbox_only ? 'minor' : 'across'}>
+      <td
+        class={
+          member.budget === null && !member.sandbox_only && !member.key_bounds ? 'minor' : 'across'
+        }
+      >
         {member.sandbox_only && <span class="state">sandbox only</span>}{' '}
+        {member.key_bounds && (
+          <span class="state" title={keyBoundsText(member.key_bounds)}>
+            may create keys
+          </span>
+        )}{' '}
         {member.budget === null ? '–' : <Gauge budget={member.budget} />}
       </td>
       <td class="at-end" data-head="Joined">

@@ -47,7 +47,11 @@ export function Deliveries({ webhook: { id, enabled } }: { webhook: Schemas['Web
           all.length === 0 ? (
             <p class="quiet">No deliveries in the last 30 days.</p>
           ) : (
-            <Table label="Deliveries" columns={['Event', 'Object', 'State', 'Attempts', acts]}>
+            <Table
+              label="Deliveries"
+              class="stacked"
+              columns={['Event', 'Object', 'State', 'Attempts', acts]}
+            >
               {all.map((one) => (
                 <Row key={one.id} delivery={one} mayRedeliver={enabled} onQueued={queued} />
               ))}
@@ -72,17 +76,17 @@ function Row({ delivery, mayRedeliver, onQueued }: RowProps) {
   })
   return (
     <tr>
-      <td>
+      <td class="first">
         {type}
         <br />
         <span class="hint">
           <Time at={delivery.created_at} />
         </span>
       </td>
-      <td class="whole">
-        <code>{delivery.object_id}</code>
+      <td class={type === 'webhook.test' ? 'minor' : 'across whole'}>
+        {type !== 'webhook.test' && <code>{delivery.object_id}</code>}
       </td>
-      <td>
+      <td class="beside">
         <span class={`state ${looks[state]}`}>{state}</span>
         {next !== null && (
           <>
@@ -93,10 +97,10 @@ function Row({ delivery, mayRedeliver, onQueued }: RowProps) {
           </>
         )}
       </td>
-      <td>
+      <td class="across">
         <Attempts delivery={delivery} />
       </td>
-      <td>
+      <td class="act across">
         {mayRedeliver && type !== 'webhook.test' && (
           <button
             type="button"

@@ -66,21 +66,26 @@ function Webhooks({ webhooks }: { webhooks: readonly Schemas['Webhook'][] }) {
   }
   return (
     <div class="card">
-      <Table label="Webhooks" columns={['Name', 'Sent to', 'Mode', 'State', 'Created']} opens>
+      <Table
+        label="Webhooks"
+        class="stacked"
+        columns={['Name', 'Sent to', 'Mode', 'State', 'Created']}
+        opens
+      >
         {webhooks.map((webhook) => (
           <tr key={webhook.id}>
-            <td>
+            <td class="first">
               <a href={addressOf(`/webhooks/${webhook.id}`)}>{webhook.name}</a>
             </td>
-            <td>
+            <td class="across">
               <code>{placeOf(webhook)}</code>
               {webhook.kind !== 'webhook' && <span class="hint"> {kinds[webhook.kind]}</span>}
             </td>
-            <td>{webhook.mode}</td>
-            <td>
+            <td class="minor">{webhook.mode}</td>
+            <td class="beside">
               <WebhookState webhook={webhook} />
             </td>
-            <td>
+            <td class="minor">
               <Time at={webhook.created_at} />
             </td>
           </tr>

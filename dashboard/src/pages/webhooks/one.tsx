@@ -63,10 +63,14 @@ function Facts({ webhook }: { webhook: Webhook }) {
   const { kind, gone_at: gone, previous_secret_until: until } = webhook
   return (
     <dl class="facts">
-      <dt>{kinds[kind]}</dt>
+      <dt>Sent to</dt>
       <dd class="whole">
         <code>{webhook.url.replace('mailto:', '')}</code>
-        {kind === 'slack' && <span class="hint"> the rest of the address is secret</span>}
+        <span class="hint">
+          {' '}
+          {kinds[kind]}
+          {kind === 'slack' && '; the rest of the address is secret'}
+        </span>
       </dd>
       <dt>State</dt>
       <dd>
@@ -80,8 +84,8 @@ function Facts({ webhook }: { webhook: Webhook }) {
       </dd>
       <dt>Mode</dt>
       <dd>{webhook.mode}</dd>
-      <dt>Events</dt>
-      <dd>{webhook.events.map((type) => eventText(type, kind)).join(', ')}</dd>
+      <dt>{kind === 'webhook' ? 'Events' : 'Alerts'}</dt>
+      <dd>{webhook.events.map((type) => eventText(type, kind)).join('; ')}</dd>
       {until !== null && (
         <>
           <dt>Previous secret</dt>
