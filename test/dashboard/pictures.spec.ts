@@ -138,9 +138,7 @@ describe('pictures that are made as jobs', () => {
   })
 
   it('of another person can be seen, cancelled and filtered by status; failed ones say why', async () => {
-    const refused = { model: flare, prompt: 'A gull sandbox:content-policy' }
-    const headers = { prefer: 'respond-async, wait=60' }
-    await dashboard.gateway.post('/v1/images/generations', refused, { headers })
+    await newJob({ model: flare, prompt: 'sandbox:content-policy' }).catch(() => undefined)
     const other = await playground(`image_model=${plus}`, await signIn('member'))
     await other.getByLabel('Prompt').fill('A castle sandbox:delay=60000')
     const begun = other.waitForResponse((one) => one.status() === 202)
