@@ -2435,7 +2435,7 @@ export interface webhooks {
         put?: never;
         /**
          * A budget refuses calls
-         * @description Sent once for each amount and period of the budget that has the least left, within about a
+         * @description Sent once for each amount and period of a budget that refuses calls (the last of several), within about a
          *     minute of the first call that was refused with `insufficient_quota`.
          */
         post: operations["onAlertBudgetRefused"];

@@ -70,13 +70,15 @@ export function createRefusals({ store: { db }, clock, limits, onWritten }: Opti
       const now = clock()
       const hour = now - (now % hourMs)
       const name = `${accountId} ${hour} ${keyId} ${error.code}`
+      const budget_owner_id = error.progress.budget?.owner_id ?? null
       const pending = waiting.get(name)
       if (pending !== undefined) {
         pending.calls++
-        pending.last_at = now
+        Object.assign(pending, { last_at: now, budget_owner_id })
       } else if (waiting.size < waitingMax) {
         const place = { account_id: accountId, hour_at: hour, key_id: keyId }
-        waiting.set(name, { ...place, error_code: error.code, calls: 1, last_at: now })
+        const { code: error_code } = error
+        waiting.set(name, { ...place, error_code, calls: 1, last_at: now, budget_owner_id })
       }
     },
     /** The counts of a range by key and cause, the most frequent first. Throws a GatewayError. */
@@ -121,6 +123,7 @@ async function add(db: Kysely<Tables>, rows: Tables['refusals'][]): Promise<void
     .onConflict((one) =>
       one.columns(['account_id', 'hour_at', 'key_id', 'error_code']).doUpdateSet({
         calls: sql<number>`refusals.calls + excluded.calls`,
+        budget_owner_id: sql<string | null>`excluded.budget_owner_id`,
         last_at: sql<number>`case when refusals.last_at > excluded.last_at
           then refusals.last_at else excluded.last_at end`,
       }),

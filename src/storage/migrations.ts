@@ -7,6 +7,7 @@ import {
   keptPrompts,
   memberLimits,
   playedStates,
+  refusingBudget,
   tagBudgets,
 } from './migrations/account-tables.ts'
 import { leasingBudgets } from './migrations/budget-leases.ts'
@@ -48,19 +49,13 @@ export const migrations: Record<string, Change> = {
   },
   '0031_picture_files': creatingAll(pictureTables),
   '0032_webhooks': creatingAll(webhookTables),
-  '0033_kept_prompts': async (db, dialect) => {
-    const column = columnSql(dialect, 'keeps_prompts', keptPrompts.keeps_prompts)
-    await sql.raw(`alter table accounts add column ${column}`).execute(db)
-  },
+  '0033_kept_prompts': executing((to) => addingTo('accounts', keptPrompts, to)),
   '0034_cassettes': async (db, dialect) => {
     await creatingAll(cassetteTables)(db, dialect)
     const column = columnSql(dialect, 'cassette', cassetteOfKey.cassette)
     await sql.raw(`alter table api_keys add column ${column}`).execute(db)
   },
-  '0035_played_states': async (db, dialect) => {
-    for (const statement of addingTo('api_keys', playedStates, dialect))
-      await sql.raw(statement).execute(db)
-  },
+  '0035_played_states': executing((to) => addingTo('api_keys', playedStates, to)),
   '0036_calls_of_unknown_cost_from_0035': executing(takingBackAnew),
   // SQLite, which has one writer, keeps its triggers: to append and to add later costs it more.
   '0037_usage_deltas_from_0035': executing((dialect) =>
@@ -89,6 +84,7 @@ export const migrations: Record<string, Change> = {
   ]),
   '0044_passkeys_from_0035': creatingAll(passkeyTables),
   '0045_budget_leases_from_0035': executing(leasingBudgets),
+  '0046_refusing_budgets_from_0035': executing((to) => addingTo('refusals', refusingBudget, to)),
 }
 
 function addingTo(table: string, columns: Table['columns'], dialect: SqlDialect): string[] {

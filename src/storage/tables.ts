@@ -3,6 +3,7 @@ import {
   keptPrompts,
   memberLimits,
   playedStates,
+  refusingBudget,
   tagBudgets,
   type allowanceColumns,
 } from './migrations/account-tables.ts'
@@ -45,6 +46,10 @@ export const tables = {
   invitations: {
     ...accountTables.invitations,
     columns: { ...accountTables.invitations.columns, ...memberLimits },
+  },
+  refusals: {
+    ...accountTables.refusals,
+    columns: { ...accountTables.refusals.columns, ...refusingBudget },
   },
   ...callTables,
   ...sumTables,

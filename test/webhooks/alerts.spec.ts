@@ -205,6 +205,21 @@ forEachStore('alerts', () => {
     }
   })
 
+  it('name the budget that refused, also if another of the key has less left', async () => {
+    await create({ events: ['alert.budget_refused'] })
+    const key = await budgetOf(nanoPerUsd / 50)
+    const tag_budgets = JSON.stringify([{ tag: 'a=b', nano_usd: nanoPerUsd / 100, period: 'day' }])
+    const limited = gateway.db.updateTable('api_keys').set({ tag_budgets })
+    await limited.where('digest', '=', digestOf(key)).execute()
+    expect(await ask(key, 3000, 'a=b')).to.equal(200)
+    expect(await ask(key, 8000)).to.equal(402)
+    const [refusal] = await received(1)
+    expect(refusal?.data.text).to.include("The budget of the API key 'shop <b>' refuses calls")
+    expect(refusal?.data.budget?.left.usd).to.equal('0.014')
+    await swept()
+    expect(bodies()).to.have.length(1)
+  })
+
   it('report the budget of a person', async () => {
     const { account_id: account } = await create()
     const ada = await gateway.people.signIn({ email: 'ada@example.com' })

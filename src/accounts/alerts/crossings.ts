@@ -113,13 +113,12 @@ async function refused({ db, accounts, now }: Reading): Promise<Crossing[]> {
     .selectFrom('refusals')
     .innerJoin('api_keys', 'api_keys.id', 'refusals.key_id')
     .selectAll('api_keys')
-    .select(({ fn }) => fn.max('last_at').as('refused_at'))
+    .select(['last_at as refused_at', 'budget_owner_id'])
     .where('refusals.account_id', 'in', accounts)
     .where('hour_at', '>', now - refusalMs - hourMs)
     .where('last_at', '>', now - refusalMs)
     .where('error_code', '=', 'insufficient_quota')
     .where('mode', '=', 'live')
-    .groupBy('api_keys.id')
     .execute()
   const found = await Promise.all(
     refusals.map(async (key) => {
@@ -131,9 +130,9 @@ async function refused({ db, accounts, now }: Reading): Promise<Crossing[]> {
       const member = await findMember(db, key)
       const rows = [account, key, ...tagRows(key), ...(member === undefined ? [] : [member])]
       const states = await readStatesOf(db, rows, key.refused_at)
-      const budget = states.reduce((least, one) => (leftOf(one) < leftOf(least) ? one : least))
-      // The budget was removed.
-      if (budget === null) return []
+      const budget = states.find((one) => one?.owner_id === key.budget_owner_id)
+      // The budget was removed, or an older version counted the refusal.
+      if (!budget) return []
       const owner = { owner_id: budget.owner_id, account_id: account.id }
       const names = { account: account.name, key: key.name, tag: key.name, member: member?.name }
       const row = { ...owner, name: names[kindIn(owner)] ?? '' }
@@ -157,10 +156,6 @@ async function findMember(db: Kysely<Tables>, key: Tables['api_keys']) {
     .where('person_id', '=', key.created_by)
     .executeTakeFirst()
   return row && { ...row, id: memberOwner(row.account_id, row.person_id) }
-}
-
-function leftOf(budget: BudgetState | null): number {
-  return budget?.left.nano_usd ?? Infinity
 }
 
 /** Accounts that spend far more in this hour than in the same hours before. */

@@ -41,6 +41,9 @@ export const memberLimits = {
 /** Budgets of the tags of a key's calls, as JSON: a column of `api_keys` since migration 0043. */
 export const tagBudgets = { tag_budgets: optionalText }
 
+/** The owner of the last budget that refused such calls: a column of `refusals` since migration 0046. */
+export const refusingBudget = { budget_owner_id: optionalText }
+
 export const accountTables = {
   gateway_secrets: {
     columns: { id, secret: bytes, created_at: integer },
