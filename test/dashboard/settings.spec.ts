@@ -130,7 +130,7 @@ describe('the settings of an account', () => {
     await expectGoodLooks(page)
     await dialog.getByRole('button', { name: 'Save the limits' }).click()
     await said(page, 'The limits of Somebody are changed.')
-    await row.getByText('may create keys').waitFor()
+    await row.getByText('own keys').waitFor()
     const make = (more: object) =>
       gateway.post(
         '/api/keys',

@@ -92,6 +92,7 @@ function Row({ member, isLastOwner, onRole, onRemoved }: RowProps) {
   const mayGiveRole = rolesToGive().includes(member.role)
   const mayChange = !isOwn && mayGiveRole && !isLastOwner
   const mayLimit = mayGiveRole && !isOwn
+  const isLimited = member.budget ?? member.key_bounds ?? member.sandbox_only
   return (
     <tr>
       <td class="first">
@@ -99,18 +100,15 @@ function Row({ member, isLastOwner, onRole, onRemoved }: RowProps) {
       </td>
       <td class="email">{member.email}</td>
       <td class="beside">{mayChange ? <RoleChoice {...{ member, onRole }} /> : member.role}</td>
-      <td
-        class={
-          member.budget === null && !member.sandbox_only && !member.key_bounds ? 'minor' : 'across'
-        }
-      >
+      <td class={isLimited ? 'across' : 'minor'}>
+        {!isLimited && '–'}
         {member.sandbox_only && <span class="state">sandbox only</span>}{' '}
         {member.key_bounds && (
           <span class="state" title={keyBoundsText(member.key_bounds)}>
-            may create keys
+            own keys
           </span>
         )}{' '}
-        {member.budget === null ? '–' : <Gauge budget={member.budget} />}
+        {member.budget && <Gauge budget={member.budget} />}
       </td>
       <td class="at-end" data-head="Joined">
         <Time at={member.joined_at} />
