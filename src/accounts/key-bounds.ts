@@ -42,6 +42,7 @@ export type Bounds = {
   own: Restrictions | undefined
   /** The key that the issuer uses; undefined for a person. */
   key: ApiKeysTable | undefined
+  readAt: number
 }
 
 type Setting =
@@ -66,7 +67,7 @@ export async function boundsOf(
   if (!id.startsWith('key_')) {
     if (scopes.includes('admin')) return undefined
     const own = await restrictionsOf(transaction, { accountId, personId: id }, nowMs)
-    return { scopes: remainingScopes(scopes, 'member'), own, key: undefined }
+    return { scopes: remainingScopes(scopes, 'member'), own, key: undefined, readAt: nowMs }
   }
   const own = await transaction
     .selectFrom('api_keys')
@@ -83,7 +84,7 @@ export async function boundsOf(
   if (!now.includes('keys:write')) {
     throw new GatewayError('insufficient_scope', "The API key has lost the scope 'keys:write'.")
   }
-  return { scopes: now, own, key: own }
+  return { scopes: now, own, key: own, readAt: nowMs }
 }
 
 /** The bounds of the keys that a member may create. */
@@ -127,7 +128,7 @@ export async function creatorOf(
 }
 
 /** Defaults for a new key: the restrictions of the issuer's own key. */
-export function inherited(bounds: Bounds | undefined): Partial<ApiKeysTable> {
+export function inherited(bounds: Pick<Bounds, 'own' | 'key'> | undefined): Partial<ApiKeysTable> {
   const { own, key } = bounds ?? {}
   if (own === undefined) return {}
   return {
@@ -220,9 +221,12 @@ const widerBy: Record<Setting, (bounds: Bounds, wanted: ApiKeysTable) => string 
     const more = asked.find((inner) => !most.some((outer) => isWithin(inner, outer)))
     return more === undefined ? undefined : `it may not be used from ${more}`
   },
-  expires_at: ({ own, key }, { expires_at: asked }) => {
-    const most = own?.expires_at ?? null
-    if (most === null || !isMore(asked, most)) return undefined
+  expires_at: ({ own, key, readAt }, { expires_at: asked, created_at: madeAt }) => {
+    const end = own?.expires_at ?? null
+    if (end === null) return undefined
+    // What bounds of a person end is a lifetime: a change does not begin it again.
+    const most = key === undefined ? end - (readAt - madeAt) : end
+    if (!isMore(asked, most)) return undefined
     return key === undefined ? `such a key expires by ${timeText(most)}` : 'it expires earlier'
   },
   limits: ({ own, key }, wanted) => {

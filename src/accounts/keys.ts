@@ -198,7 +198,7 @@ function rotate(
     assertReplaceable(old, nowMs)
     const bounds = await boundsOf(transaction, issuer, nowMs)
     assertMayChangeKey(bounds, old)
-    assertGrantable(bounds, old)
+    assertGrantable(bounds, { ...old, created_at: nowMs })
     const { key, columns: secret } = newSecret(old)
     const fresh = { created_at: nowMs, last_used_at: null, counts_with: countedAs(old) }
     const row: ApiKeysTable = { ...old, ...fresh, ...secret }

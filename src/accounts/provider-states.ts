@@ -47,7 +47,7 @@ type Options = Pick<ChangeParts, 'announce' | 'clock'> & { store: Store }
 export function createProviderStates({ store, announce, clock }: Options): ProviderStates {
   const { db } = store
   return {
-    setUp: async ({ accountId, keyId, scopes }, state) => {
+    setUp: async ({ accountId, keyId }, state) => {
       const now = clock()
       const key = createKey('test')
       const rowOf = (own: ApiKeysTable): ApiKeysTable => ({
@@ -59,7 +59,7 @@ export function createProviderStates({ store, announce, clock }: Options): Provi
         ...plainKey,
         created_at: now,
         played: '',
-        ...inherited({ scopes, own, key: own }),
+        ...inherited({ own, key: own }),
         expires_at: Math.min(own.expires_at ?? Infinity, now + ttlMs),
         ...differences[state]?.(now),
         digest: digestOf(key),

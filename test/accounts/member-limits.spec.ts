@@ -231,8 +231,21 @@ forEachStore('the limits of a member', () => {
     await expectError(await send('DELETE', `/api/keys/${foreign.id}`, ben), missing)
     const rotated = await read<Created>(send('POST', `/api/keys/${made.id}/rotate`, ben, {}), 201)
     expect(rotated.created_by).to.equal(ben.personId)
-    await read(limit(ben, { key_bounds: null }))
-    await expectError(await make(ben), tooWide)
+    // Days later the lifetime has not begun again, unless the key is a new one.
+    now += 20 * 86_400_000
+    const [later, owner2] = [
+      await own.gateway.people.signInAgain(ben),
+      await own.gateway.people.signInAgain(owner),
+    ]
+    const until29 = { expires_at: new Date(now + 29 * 86_400_000).toISOString() }
+    const extended = await send('PATCH', `/api/keys/${made.id}`, later, until29)
+    const end = { ...tooWide, param: 'expires_at' }
+    expect((await expectError(extended, end)).message).to.include('expires by 2026-12-22T12:00')
+    await expectError(await send('PATCH', `/api/keys/${rotated.id}`, later, until29), end)
+    const anew = await read<Created>(send('POST', `/api/keys/${rotated.id}/rotate`, later, {}), 201)
+    await read(send('PATCH', `/api/keys/${anew.id}`, later, until29))
+    await read(limit(ben, { key_bounds: null }, owner2))
+    await expectError(await make(later), tooWide)
   })
 
   it('are not changed by the person, and not escaped by leaving', async () => {
