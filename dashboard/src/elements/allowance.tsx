@@ -2,7 +2,8 @@ import { BudgetPeriodValues } from '../../../generated/client-values.ts'
 import type { Schemas } from '../data/api.ts'
 import { periodTexts } from '../data/budget-periods.ts'
 import { shortCount } from '../data/money.ts'
-import { Field, NumberField } from './field.tsx'
+import { SelectField } from './controls.tsx'
+import { InputField } from './field.tsx'
 
 export const limitFields: readonly { name: keyof Schemas['Limits']; label: string }[] = [
   { name: 'requests_per_minute', label: 'Requests a minute' },
@@ -21,20 +22,16 @@ type DollarProps = {
 }
 
 /** A field for an amount in US dollars. */
-export function DollarField({ label, hint, fault, usd = '', name = 'usd' }: DollarProps) {
+export function DollarField({ usd = '', name = 'usd', ...texts }: DollarProps) {
   return (
-    <Field label={label} hint={hint} fault={fault}>
-      {(attributes) => (
-        <input
-          {...attributes}
-          name={name}
-          inputMode="decimal"
-          pattern="\d{1,7}(\.\d{1,9})?"
-          title="Dollars, such as 25 or 2.50"
-          defaultValue={usd}
-        />
-      )}
-    </Field>
+    <InputField
+      {...texts}
+      name={name}
+      inputMode="decimal"
+      pattern="\d{1,7}(\.\d{1,9})?"
+      title="Dollars, such as 25 or 2.50"
+      defaultValue={usd}
+    />
   )
 }
 
@@ -57,17 +54,12 @@ export function BudgetFields({ budget, hint, fault, of = '' }: BudgetProps) {
         usd={budget?.amount.usd}
         {...{ hint, fault }}
       />
-      <Field label="Budget for">
-        {(attributes) => (
-          <select {...attributes} name={`${of}period`}>
-            {BudgetPeriodValues.map((period) => (
-              <option key={period} value={period} selected={period === (budget?.period ?? 'month')}>
-                {periodTexts[period]}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="Budget for"
+        name={`${of}period`}
+        choices={BudgetPeriodValues.map((period) => [period, periodTexts[period]])}
+        chosen={budget?.period ?? 'month'}
+      />
     </>
   )
 }
@@ -85,9 +77,10 @@ export function LimitFields({ limits, faultAt, of = '' }: LimitProps) {
   return (
     <>
       {limitFields.map(({ name, label }) => (
-        <NumberField
+        <InputField
           key={name}
           label={label}
+          type="number"
           name={of + name}
           min={0}
           max={1_000_000_000}

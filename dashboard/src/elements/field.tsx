@@ -43,14 +43,13 @@ export function Field({ label, hint, fault, children }: Props) {
   )
 }
 
-type NumberProps = Omit<Props, 'children'> &
-  Omit<JSX.IntrinsicElements['input'], 'label' | 'role' | 'type' | 'list'>
+/** Texts of a control. */
+export type Described = Omit<Props, 'children'>
+type InputProps = Described & JSX.IntrinsicElements['input']
 
-/** A field for a number, with the attributes of its input. */
-export function NumberField({ label, hint, fault, ...rest }: NumberProps) {
+/** A labelled input with its attributes. */
+export function InputField({ label, hint, fault, ...rest }: InputProps) {
   return (
-    <Field {...{ label, hint, fault }}>
-      {(attributes) => <input {...attributes} {...rest} type="number" />}
-    </Field>
+    <Field {...{ label, hint, fault }}>{(attributes) => <input {...attributes} {...rest} />}</Field>
   )
 }

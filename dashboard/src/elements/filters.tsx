@@ -1,5 +1,6 @@
 import { place, setQuery } from '../data/place.ts'
-import { Field } from './field.tsx'
+import { SelectField } from './controls.tsx'
+import { InputField } from './field.tsx'
 
 /** An option of a filter: its value and its text. */
 export type Choice = readonly [value: string, text: string]
@@ -20,20 +21,12 @@ export function ChoiceFilter({ name, label, all, choices }: ChoiceProps) {
   const isKnown = chosen === '' || choices.some(([value]) => value === chosen)
   const unknown: Choice[] = isKnown ? [] : [[chosen, chosen]]
   return (
-    <Field label={label}>
-      {(attributes) => (
-        <select
-          {...attributes}
-          onChange={(event) => setQuery({ [name]: event.currentTarget.value })}
-        >
-          {[['', all] as const, ...unknown, ...choices].map(([value, text]) => (
-            <option key={value} value={value} selected={value === chosen}>
-              {text}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={label}
+      choices={[['', all], ...unknown, ...choices]}
+      chosen={chosen}
+      onChoose={(value) => setQuery({ [name]: value })}
+    />
   )
 }
 
@@ -42,17 +35,13 @@ type TextProps = Pick<ChoiceProps, 'name' | 'label'> & { isAmount?: boolean }
 /** A filter with any text, which applies when the field is left or by Enter. */
 export function TextFilter({ name, label, isAmount = false }: TextProps) {
   return (
-    <Field label={label}>
-      {(attributes) => (
-        <input
-          {...attributes}
-          inputMode={isAmount ? 'decimal' : 'text'}
-          placeholder="any"
-          value={place.value.query.get(name) ?? ''}
-          onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })}
-        />
-      )}
-    </Field>
+    <InputField
+      label={label}
+      inputMode={isAmount ? 'decimal' : 'text'}
+      placeholder="any"
+      value={place.value.query.get(name) ?? ''}
+      onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })}
+    />
   )
 }
 

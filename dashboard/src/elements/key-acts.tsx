@@ -4,21 +4,19 @@ import { bodyOf, DELETE, POST, type Schemas } from '../data/api.ts'
 import { useAct } from '../data/load.ts'
 import { accountQuery } from '../data/session.ts'
 import { AskFirst } from './ask-first.tsx'
+import { SelectField } from './controls.tsx'
 import { Dialog } from './dialog.tsx'
 import { DialogButton, type ButtonLook } from './dialog-button.tsx'
 import { Failure } from './failure.tsx'
-import { Field } from './field.tsx'
 
 type ApiKey = Schemas['ApiKey']
 
-const hourMinutes = 60
-const dayMinutes = 24 * hourMinutes
-/** Times for which both secrets work, up to the contract's maximum. */
+/** Minutes for which both secrets work, up to the contract's maximum. */
 const overlaps = [
-  { minutes: 0, name: 'no time: the old one ends now' },
-  { minutes: hourMinutes, name: 'one hour' },
-  { minutes: dayMinutes, name: 'one day' },
-  { minutes: 7 * dayMinutes, name: 'seven days' },
+  ['0', 'no time: the old one ends now'],
+  ['60', 'one hour'],
+  ['1440', 'one day'],
+  ['10080', 'seven days'],
 ] as const
 
 type RotateProps = {
@@ -39,11 +37,11 @@ export function RotateKey({ button, ...rotation }: RotateProps) {
 type RotationProps = Omit<RotateProps, 'button'> & { onClose: () => void }
 
 function Rotation({ apiKey, onClose, onRotated }: RotationProps) {
-  const [minutes, setMinutes] = useState<number>(hourMinutes)
+  const [minutes, setMinutes] = useState<string>('60')
   const rotating = useAct(async () => {
     const { id } = apiKey
     const params = { path: { id }, query: accountQuery() }
-    const body = { overlap_minutes: minutes }
+    const body = { overlap_minutes: Number(minutes) }
     onRotated(await bodyOf(POST('/api/keys/{id}/rotate', { params, body })))
   })
   return (
@@ -53,20 +51,12 @@ function Rotation({ apiKey, onClose, onRotated }: RotationProps) {
         secret keeps working for a while, so that running programs do not fail.
       </p>
       <Failure error={rotating.error} />
-      <Field label="Both work for">
-        {(attributes) => (
-          <select
-            {...attributes}
-            onChange={(event) => setMinutes(Number(event.currentTarget.value))}
-          >
-            {overlaps.map((one) => (
-              <option key={one.minutes} value={one.minutes} selected={one.minutes === minutes}>
-                {one.name}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="Both work for"
+        choices={overlaps}
+        chosen={minutes}
+        onChoose={setMinutes}
+      />
       <p class="row">
         <button type="button" disabled={rotating.isBusy} onClick={() => void rotating.run()}>
           {rotating.isBusy ? 'Rotating…' : 'Rotate'}

@@ -1,5 +1,5 @@
 import { textLengths } from '../../../generated/client-values.ts'
-import { Field } from './field.tsx'
+import { InputField } from './field.tsx'
 
 type Props = {
   label?: string
@@ -10,18 +10,15 @@ type Props = {
 }
 
 /** A field for the name of a key, a client or an account. */
-export function NameField({ label = 'Name', hint, name = '', fault }: Props) {
+export function NameField({ label = 'Name', name = '', ...texts }: Props) {
   return (
-    <Field label={label} hint={hint} fault={fault}>
-      {(attributes) => (
-        <input
-          {...attributes}
-          name="name"
-          required
-          maxLength={textLengths.DisplayName.max}
-          defaultValue={name}
-        />
-      )}
-    </Field>
+    <InputField
+      {...texts}
+      label={label}
+      name="name"
+      required
+      maxLength={textLengths.DisplayName.max}
+      defaultValue={name}
+    />
   )
 }

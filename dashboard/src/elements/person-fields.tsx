@@ -1,5 +1,5 @@
 import { textLengths } from '../../../generated/client-values.ts'
-import { Field } from './field.tsx'
+import { InputField } from './field.tsx'
 
 type EmailProps = {
   hint?: string
@@ -9,20 +9,16 @@ type EmailProps = {
 }
 
 /** A field for the e-mail address that a person signs in with. */
-export function EmailField({ hint, fault, autoComplete }: EmailProps) {
+export function EmailField(props: EmailProps) {
   return (
-    <Field label="E-mail" hint={hint} fault={fault}>
-      {(attributes) => (
-        <input
-          {...attributes}
-          name="email"
-          type="email"
-          autoComplete={autoComplete}
-          maxLength={textLengths.Email.max}
-          required
-        />
-      )}
-    </Field>
+    <InputField
+      {...props}
+      label="E-mail"
+      name="email"
+      type="email"
+      maxLength={textLengths.Email.max}
+      required
+    />
   )
 }
 
@@ -35,19 +31,16 @@ type NameProps = {
 }
 
 /** A field for a person's name. */
-export function PersonNameField({ hint, fault, isRequired = true, name = '' }: NameProps) {
+export function PersonNameField({ isRequired = true, name = '', ...texts }: NameProps) {
   return (
-    <Field label="Name" hint={hint} fault={fault}>
-      {(attributes) => (
-        <input
-          {...attributes}
-          name="name"
-          autoComplete="name"
-          maxLength={textLengths.PersonName.max}
-          required={isRequired}
-          defaultValue={name}
-        />
-      )}
-    </Field>
+    <InputField
+      {...texts}
+      label="Name"
+      name="name"
+      autoComplete="name"
+      maxLength={textLengths.PersonName.max}
+      required={isRequired}
+      defaultValue={name}
+    />
   )
 }

@@ -3,7 +3,7 @@ import { bodyOf, PATCH, POST, setCsrfToken } from '../../data/api.ts'
 import { forgetToken } from '../../data/one-time-token.ts'
 import { addressOf, go } from '../../data/place.ts'
 import { enter, type SignedIn } from '../../data/session.ts'
-import { Field } from '../../elements/field.tsx'
+import { InputField } from '../../elements/field.tsx'
 import { PasswordField } from '../../elements/password.tsx'
 import { DoorForm } from './frame.tsx'
 import { LinkDoor } from './link-door.tsx'
@@ -31,19 +31,13 @@ export function SetUp() {
                 <EmailField autoComplete="username" fault={faultAt('email')} />
                 <PersonNameField fault={faultAt('name')} />
                 <PasswordField name="password" isNew fault={faultAt('password')} />
-                <Field
+                <InputField
                   label="Company or team"
                   hint="Optional. The account gets this name, else yours."
-                >
-                  {(attributes) => (
-                    <input
-                      {...attributes}
-                      name="account"
-                      autoComplete="organization"
-                      maxLength={textLengths.DisplayName.max}
-                    />
-                  )}
-                </Field>
+                  name="account"
+                  autoComplete="organization"
+                  maxLength={textLengths.DisplayName.max}
+                />
               </>
             )}
           </DoorForm>

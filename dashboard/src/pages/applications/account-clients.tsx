@@ -5,10 +5,10 @@ import { usePages } from '../../data/pages.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
 import { DollarField } from '../../elements/allowance.tsx'
+import { SelectField } from '../../elements/controls.tsx'
 import { Dialog } from '../../elements/dialog.tsx'
 import { DialogButton } from '../../elements/dialog-button.tsx'
 import { Failure } from '../../elements/failure.tsx'
-import { Field } from '../../elements/field.tsx'
 import { Form } from '../../elements/form.tsx'
 import { RevokeKey, RotateKey } from '../../elements/key-acts.tsx'
 import { KeyState } from '../../elements/key-state.tsx'
@@ -135,14 +135,14 @@ function NewService({ onClose, onCreated }: NewProps) {
       <Failure error={creating.error} />
       <Form send={creating.run}>
         <NameField fault={creating.faultAt('name')} />
-        <Field label="Mode">
-          {(attributes) => (
-            <select {...attributes} name="mode">
-              <option value="live">live: reaches the providers</option>
-              <option value="test">test: reaches the sandbox, and costs nothing</option>
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Mode"
+          name="mode"
+          choices={[
+            ['live', 'live: reaches the providers'],
+            ['test', 'test: reaches the sandbox, and costs nothing'],
+          ]}
+        />
         <DollarField
           label="Budget in dollars a month"
           hint="Leave it empty for no budget of its own. Everything else can be changed later."

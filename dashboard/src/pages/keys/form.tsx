@@ -6,7 +6,8 @@ import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery, isOperator, mayAdminister, membership } from '../../data/session.ts'
 import { allowanceOf, BudgetFields, LimitFields } from '../../elements/allowance.tsx'
-import { Field } from '../../elements/field.tsx'
+import { TextareaField } from '../../elements/controls.tsx'
+import { InputField } from '../../elements/field.tsx'
 import { ModelsField } from '../../elements/models-field.tsx'
 import { NameField } from '../../elements/name-field.tsx'
 
@@ -145,20 +146,14 @@ function Permissions({ apiKey, faultAt }: Props) {
         none={emptyText('models', { apiKey }, 'The key may call all models.')}
         fault={faultAt('models')}
       />
-      <Field
+      <TextareaField
         label="Addresses"
         hint="IP addresses or networks that may use the key, one per line, such as 203.0.113.0/24. Leave it empty to allow any."
         fault={faultAt('allowed_addresses')}
-      >
-        {(attributes) => (
-          <textarea
-            {...attributes}
-            name="addresses"
-            rows={2}
-            defaultValue={addresses?.join('\n') ?? ''}
-          />
-        )}
-      </Field>
+        name="addresses"
+        rows={2}
+        defaultValue={addresses?.join('\n') ?? ''}
+      />
       {apiKey?.kind !== 'session' && (
         <Expiry apiKey={apiKey} end={end ?? null} fault={faultAt('expires_at')} />
       )}
@@ -172,26 +167,18 @@ type ExpiryProps = Pick<Props, 'apiKey'> & { end: string | null; fault: string |
 function Expiry({ apiKey, end, fault }: ExpiryProps) {
   const none = 'Leave it empty for a key that does not expire.'
   return (
-    <Field
+    <InputField
       label="Expires"
       hint={`In your time zone, ${zone}. ${emptyText('expires_in_days', { apiKey }, none)}`}
       fault={fault}
-    >
-      {(attributes) => (
-        <input
-          {...attributes}
-          name="expires"
-          type="datetime-local"
-          step={1}
-          min={apiKey === undefined ? localText(new Date().toISOString()) : undefined}
-          // Opens the <details> around the field, since browsers show no error of a field in a closed one.
-          onInvalid={({ currentTarget }) =>
-            currentTarget.closest('details')?.setAttribute('open', '')
-          }
-          defaultValue={end === null ? '' : localText(end)}
-        />
-      )}
-    </Field>
+      name="expires"
+      type="datetime-local"
+      step={1}
+      min={apiKey === undefined ? localText(new Date().toISOString()) : undefined}
+      // Opens the <details> around the field, since browsers show no error of a field in a closed one.
+      onInvalid={({ currentTarget }) => currentTarget.closest('details')?.setAttribute('open', '')}
+      defaultValue={end === null ? '' : localText(end)}
+    />
   )
 }
 
@@ -230,9 +217,12 @@ function TagBudgets({ apiKey, faultAt }: Props) {
       </p>
       {Array.from({ length: rows }, (_, at) => (
         <div class="columns" key={at}>
-          <Field label={`Tag ${at + 1}`} fault={faultAt(`tag_budgets[${at}].tag`)}>
-            {(attributes) => <input {...attributes} name="tag" defaultValue={own[at]?.tag ?? ''} />}
-          </Field>
+          <InputField
+            label={`Tag ${at + 1}`}
+            fault={faultAt(`tag_budgets[${at}].tag`)}
+            name="tag"
+            defaultValue={own[at]?.tag ?? ''}
+          />
           <BudgetFields
             of="tag_"
             budget={own[at]?.budget}

@@ -1,7 +1,7 @@
 import { CallModalityValues } from '../../../../generated/client-values.ts'
 import { abilityName } from '../../data/model-facts.ts'
 import { place, setQuery } from '../../data/place.ts'
-import { Field, NumberField } from '../../elements/field.tsx'
+import { InputField } from '../../elements/field.tsx'
 import { ChoiceFilter, ClearFilters } from '../../elements/filters.tsx'
 import { Form } from '../../elements/form.tsx'
 import { abilitiesOf, comparedPrice, type Entry } from './entries.ts'
@@ -69,18 +69,14 @@ export function Filters({ entries }: { entries: readonly Entry[] }) {
   const abilities = [...new Set(entries.flatMap(abilitiesOf))]
   return (
     <Form class="card search" role="search" aria-label="Filters" send={() => undefined}>
-      <Field label="Search">
-        {(attributes) => (
-          <input
-            {...attributes}
-            type="search"
-            value={query.get('q') ?? ''}
-            placeholder="Any name of a model"
-            spellcheck={false}
-            onInput={(event) => setQuery({ q: event.currentTarget.value })}
-          />
-        )}
-      </Field>
+      <InputField
+        label="Search"
+        type="search"
+        value={query.get('q') ?? ''}
+        placeholder="Any name of a model"
+        spellcheck={false}
+        onInput={(event) => setQuery({ q: event.currentTarget.value })}
+      />
       <div class="columns narrow">
         <ChoiceFilter
           all="any"
@@ -101,8 +97,9 @@ export function Filters({ entries }: { entries: readonly Entry[] }) {
           label="State"
           choices={states.map((one) => [one, stateNames[one]])}
         />
-        <NumberField
+        <InputField
           label="Price at most"
+          type="number"
           min={0}
           step="any"
           inputMode="decimal"

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ReasoningEffortValues } from '../../../../generated/client-values.ts'
-import { Field, NumberField } from '../../elements/field.tsx'
+import { TextareaField } from '../../elements/controls.tsx'
+import { InputField } from '../../elements/field.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Form } from '../../elements/form.tsx'
 import { Answer } from './answer.tsx'
@@ -95,23 +96,20 @@ type MessageProps = { value: string; onInput: (value: string) => void; onSend: (
 
 function Message({ value, onInput, onSend }: MessageProps) {
   return (
-    <Field label="Message" hint="Enter sends; Shift+Enter starts a new line.">
-      {(attributes) => (
-        <textarea
-          {...attributes}
-          rows={3}
-          value={value}
-          onInput={(event) => onInput(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            // Safari ends the composition before the Enter that accepts it, whose code is 229.
-            if (event.isComposing || event.keyCode === 229) return
-            if (event.key !== 'Enter' || event.shiftKey) return
-            event.preventDefault()
-            onSend()
-          }}
-        />
-      )}
-    </Field>
+    <TextareaField
+      label="Message"
+      hint="Enter sends; Shift+Enter starts a new line."
+      rows={3}
+      value={value}
+      onInput={(event) => onInput(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        // Safari ends the composition before the Enter that accepts it, whose code is 229.
+        if (event.isComposing || event.keyCode === 229) return
+        if (event.key !== 'Enter' || event.shiftKey) return
+        event.preventDefault()
+        onSend()
+      }}
+    />
   )
 }
 
@@ -201,20 +199,17 @@ function ChatOptions({ models, choice, choose }: OptionsProps) {
   const every = (what: string) => models.every((model) => can(model, what))
   return (
     <>
-      <Field label="System prompt">
-        {(attributes) => (
-          <textarea
-            {...attributes}
-            rows={2}
-            value={choice.system}
-            onInput={(event) => choose({ ...choice, system: event.currentTarget.value })}
-          />
-        )}
-      </Field>
+      <TextareaField
+        label="System prompt"
+        rows={2}
+        value={choice.system}
+        onInput={(event) => choose({ ...choice, system: event.currentTarget.value })}
+      />
       <div class="columns options">
         {every('accepts_temperature') && (
-          <NumberField
+          <InputField
             label="Temperature"
+            type="number"
             min={0}
             max={2}
             step={0.1}
@@ -223,8 +218,9 @@ function ChatOptions({ models, choice, choose }: OptionsProps) {
             onInput={(event) => choose({ ...choice, temperature: event.currentTarget.value })}
           />
         )}
-        <NumberField
+        <InputField
           label="Maximum tokens"
+          type="number"
           min={1}
           placeholder="Default"
           value={choice.maxTokens}

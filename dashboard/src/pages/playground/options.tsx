@@ -4,7 +4,8 @@ import {
   ImageBackgroundValues,
   ImageModerationValues,
 } from '../../../../generated/client-values.ts'
-import { Field, NumberField } from '../../elements/field.tsx'
+import { SelectField } from '../../elements/controls.tsx'
+import { InputField } from '../../elements/field.tsx'
 import { offeredOf, previewCounts, type Choice } from './image-request.ts'
 import type { ImageOptions } from './models.ts'
 
@@ -36,8 +37,9 @@ export function Options({ choice, options, isEdit, choose }: Props) {
       {pick('background', 'Background', options.background ? ImageBackgroundValues : [])}
       {pick('format', 'Format', options.format)}
       {isPacked && (
-        <NumberField
+        <InputField
           label="Compression"
+          type="number"
           value={choice.compression}
           min={0}
           max={100}
@@ -46,8 +48,9 @@ export function Options({ choice, options, isEdit, choose }: Props) {
         />
       )}
       {options.seed && (
-        <NumberField
+        <InputField
           label="Seed"
+          type="number"
           value={choice.seed}
           min={0}
           max={2_147_483_647}
@@ -58,8 +61,9 @@ export function Options({ choice, options, isEdit, choose }: Props) {
       {pick('moderation', 'Moderation', options.moderation && !isEdit ? ImageModerationValues : [])}
       {pick('fidelity', 'Input fidelity', isEdit ? options.fidelity : [])}
       {pick('previews', 'Previews', options.previews ? previewCounts : [])}
-      <NumberField
+      <InputField
         label="Number of pictures"
+        type="number"
         min={1}
         max={10}
         value={choice.n}
@@ -92,19 +96,11 @@ type PickProps = {
 /** A selection of values, with the model's default as the first option. */
 export function Pick({ label, values, value, onPick }: PickProps) {
   return (
-    <Field label={label}>
-      {(attributes) => (
-        <select {...attributes} onChange={(event) => onPick(event.currentTarget.value)}>
-          <option value="" selected={!values.includes(value)}>
-            Default
-          </option>
-          {values.map((one) => (
-            <option key={one} value={one} selected={one === value}>
-              {one}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={label}
+      choices={[['', 'Default'], ...values]}
+      chosen={values.includes(value) ? value : ''}
+      onChoose={onPick}
+    />
   )
 }

@@ -1,7 +1,7 @@
 import type { ComponentProps, Ref } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { setQuery } from '../../data/place.ts'
-import { Field } from '../../elements/field.tsx'
+import { TextareaField } from '../../elements/controls.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Form } from '../../elements/form.tsx'
 import { useAttempts } from './attempts.ts'
@@ -191,19 +191,15 @@ type PromptProps = {
 
 function Prompt({ field, value, onInput }: PromptProps) {
   return (
-    <Field label="Prompt">
-      {(attributes) => (
-        <textarea
-          {...attributes}
-          ref={field}
-          rows={3}
-          required
-          placeholder="A lighthouse in a storm"
-          value={value}
-          onInput={(event) => onInput(event.currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextareaField
+      label="Prompt"
+      ref={field}
+      rows={3}
+      required
+      placeholder="A lighthouse in a storm"
+      value={value}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
   )
 }
 

@@ -1,6 +1,7 @@
 import type { Refusal, Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
+import { Select } from '../../elements/controls.tsx'
 import { Dialog } from '../../elements/dialog.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Field, type FieldAttributes } from '../../elements/field.tsx'
@@ -85,17 +86,7 @@ function Control({ field, attributes }: ControlProps) {
   const common = { ...attributes, name, required, spellcheck: false, autoComplete: 'off' } as const
   if (rows !== undefined)
     return <textarea {...common} class="entry-text" rows={rows} defaultValue={value} />
-  if (choices !== undefined) {
-    return (
-      <select {...common}>
-        {choices.map(([option, text]) => (
-          <option key={option} value={option} selected={option === value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    )
-  }
+  if (choices !== undefined) return <Select {...common} choices={choices} chosen={value} />
   if (isSecret) return <input {...common} type="password" />
   return <input {...common} list={list} defaultValue={value} />
 }

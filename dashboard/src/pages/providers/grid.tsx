@@ -1,6 +1,6 @@
 import type { Schemas } from '../../data/api.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
-import { Field } from '../../elements/field.tsx'
+import { InputField } from '../../elements/field.tsx'
 import { ChoiceFilter, ClearFilters } from '../../elements/filters.tsx'
 import { Form } from '../../elements/form.tsx'
 import { MeasuredOver } from '../../elements/health.tsx'
@@ -48,18 +48,14 @@ export function ProviderGrid({ list: { data, measured } }: { list: Schemas['Prov
 function Filters() {
   return (
     <Form class="provider-search" role="search" aria-label="Providers" send={() => undefined}>
-      <Field label="Search">
-        {(attributes) => (
-          <input
-            {...attributes}
-            type="search"
-            value={place.value.query.get('q') ?? ''}
-            placeholder="Name or address"
-            spellcheck={false}
-            onInput={(event) => setQuery({ q: event.currentTarget.value })}
-          />
-        )}
-      </Field>
+      <InputField
+        label="Search"
+        type="search"
+        value={place.value.query.get('q') ?? ''}
+        placeholder="Name or address"
+        spellcheck={false}
+        onInput={(event) => setQuery({ q: event.currentTarget.value })}
+      />
       <ChoiceFilter name="state" label="State" all="any" choices={Object.entries(states)} />
     </Form>
   )

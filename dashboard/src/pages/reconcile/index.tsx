@@ -5,7 +5,7 @@ import { useAct } from '../../data/load.ts'
 import { exactUsd, shortUsd } from '../../data/money.ts'
 import { addressOf } from '../../data/place.ts'
 import { Failure } from '../../elements/failure.tsx'
-import { Field } from '../../elements/field.tsx'
+import { InputField } from '../../elements/field.tsx'
 import { Form } from '../../elements/form.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
 
@@ -37,15 +37,15 @@ export function Page() {
       </div>
       <Form class="card" send={comparing.run}>
         <p>Compares what a vendor charged with the ledger, by model and day.</p>
-        <Field
+        <InputField
           label="Cost export"
           hint="The CSV of costs from OpenAI's dashboard, by line item, or from the Claude Console; or the JSON of their cost APIs."
           fault={fault}
-        >
-          {(attributes) => (
-            <input {...attributes} name="file" type="file" accept=".csv,.json" required />
-          )}
-        </Field>
+          name="file"
+          type="file"
+          accept=".csv,.json"
+          required
+        />
         {fault === undefined && <Failure error={comparing.error} />}
         <button type="submit" disabled={comparing.isBusy}>
           {comparing.isBusy ? 'Comparing…' : 'Compare'}

@@ -63,9 +63,10 @@ type Document = {
 export type Contract = Pick<Document, 'info' | 'tags'> & {
   groups: Document['x-tagGroups']
   operations: readonly Operation[]
-  /** A value with what its reference points to; members beside the reference win. */
-  resolve<T extends object>(value: T): T
 }
+
+/** The document of the contract that was loaded last, to which references point. */
+let loaded: Partial<Document> = {}
 
 const webhookTag = 'Events sent to webhooks'
 
@@ -74,7 +75,7 @@ export async function loadContract(signal: AbortSignal): Promise<Contract> {
   const response = await fetch('/openapi.json', { signal })
   if (!response.ok) throw new Error(`the contract was answered with status ${response.status}`)
   const document = (await response.json()) as Document
-  const resolve = resolverOf(document)
+  loaded = document
   const read = (entries: Document['paths'], isWebhook: boolean): Operation[] =>
     Object.entries(entries).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { security = document.security, ...written }]) => {
@@ -101,22 +102,24 @@ export async function loadContract(signal: AbortSignal): Promise<Contract> {
     groups: [...document['x-tagGroups'], { name: 'Webhooks', tags: [webhookTag] }],
     tags: document.tags,
     operations: [...read(document.paths, false), ...read(document.webhooks, true)],
-    resolve,
   }
 }
 
-function resolverOf(document: object): Contract['resolve'] {
-  return function resolve<T extends object>(value: T): T {
-    if (!('$ref' in value)) return value
-    const { $ref: reference, ...beside } = value as T & { $ref: string }
-    const names = reference.split('/').slice(1)
-    const target = names.reduce<unknown>((at, name) => (at as Schema)[name], document)
-    return { ...resolve(target as T), ...beside }
-  }
+/** A value with what its reference points to; members beside the reference win. */
+export function resolve<T extends object>(value: T): T {
+  if (!('$ref' in value)) return value
+  const { $ref: reference, ...beside } = value as T & { $ref: string }
+  const names = reference.split('/').slice(1)
+  const target = names.reduce<unknown>((at, name) => (at as Schema)[name], loaded)
+  return { ...resolve(target as T), ...beside }
 }
+
+/** Whether an operation can be called with these credentials. */
+export const takes = ({ security }: Pick<Operation, 'security'>, scheme: 'bearer' | 'session') =>
+  security.some((one) => scheme in one)
 
 /** Operations with all words in name, path, summary or tags; without one, those with the words in their other texts. */
-export function searchOperations({ operations, resolve }: Contract, text: string) {
+export function searchOperations({ operations }: Contract, text: string) {
   const words = text.toLowerCase().split(/\s+/)
   const finding = (textsOf: (operation: Operation) => readonly string[]) =>
     operations.filter((one) => {

@@ -41,7 +41,9 @@ function Shown(props: Props) {
   const id = nameInPlace()
   const operation = props.contract.operations.find(({ operationId }) => operationId === id)
   if (operation !== undefined)
-    return <OperationPage key={`${id}${location.search}`} operation={operation} {...props} />
+    return (
+      <OperationPage key={`${id}${location.search}`} operation={operation} origin={props.origin} />
+    )
   if (id === undefined) return <Overview {...props} />
   return (
     <>

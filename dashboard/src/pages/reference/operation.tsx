@@ -6,15 +6,23 @@ import { CopyButton } from '../../elements/copy.tsx'
 import { Prose } from '../../elements/markdown.tsx'
 import { Snippets } from '../../elements/snippets.tsx'
 import { readable } from './answer.ts'
-import type { Answer, Content, Contract, Media, Operation, Parameter } from './contract.ts'
+import {
+  resolve,
+  takes,
+  type Answer,
+  type Content,
+  type Media,
+  type Operation,
+  type Parameter,
+} from './contract.ts'
 import { nameOf, programsOf, type Filled } from './request.ts'
 import { Entries, entriesOf, Unfold, type Entry } from './schema.tsx'
 import { TryIt } from './try-it.tsx'
 
-type Props = { operation: Operation; contract: Contract; origin: string }
+type Props = { operation: Operation; origin: string }
 
 /** One operation: what it takes and answers, the request as code, and a form that sends it. */
-export function OperationPage({ operation, contract: { resolve }, origin }: Props) {
+export function OperationPage({ operation, origin }: Props) {
   const { summary, description, path, isWebhook, requestBody, responses } = operation
   const [filled, fill] = useState(() => usualOf(operation))
   useTitle(summary)
@@ -45,19 +53,19 @@ export function OperationPage({ operation, contract: { resolve }, origin }: Prop
         )}
       </div>
       <div>
-        <Parameters title="Path" parameters={of('path')} resolve={resolve} />
-        <Parameters title="Query" parameters={of('query')} resolve={resolve} />
+        <Parameters title="Path" parameters={of('path')} />
+        <Parameters title="Query" parameters={of('query')} />
         {requestBody !== undefined && (
           <section class="card" aria-label="Body">
             <h2>{isWebhook ? 'Event' : 'Body'}</h2>
-            <Bodies content={requestBody.content} resolve={resolve} />
+            <Bodies content={requestBody.content} />
           </section>
         )}
-        <Parameters title="Headers" parameters={of('header')} resolve={resolve} isFolded />
+        <Parameters title="Headers" parameters={of('header')} isFolded />
         <section class="card">
           <h2>{isWebhook ? 'Answers of your server' : 'Answers'}</h2>
           {Object.entries(responses).map(([status, answer], index) => (
-            <AnswerOf key={status} {...{ status, answer, resolve }} isOpen={index === 0} />
+            <AnswerOf key={status} {...{ status, answer }} isOpen={index === 0} />
           ))}
         </section>
       </div>
@@ -105,26 +113,26 @@ function examplesOf({ example, examples = {} }: Media, type = '') {
 }
 
 /** Who may send the request. */
-function Access({ operation: { security, isWebhook, isStreamed } }: Pick<Props, 'operation'>) {
+function Access({ operation }: Pick<Props, 'operation'>) {
+  const { security, isWebhook, isStreamed } = operation
   if (isWebhook) return null
   const permissions = [...new Set(security.flatMap((one) => Object.values(one).flat()))]
-  const takes = (scheme: string) => security.some((one) => scheme in one)
+  const [key, session] = [takes(operation, 'bearer'), takes(operation, 'session')]
   return (
     <p class="quiet">
-      {takes('bearer') ? 'Takes an API key' : takes('session') ? '' : 'Takes no API key.'}
+      {key ? 'Takes an API key' : session ? '' : 'Takes no API key.'}
       {permissions.length > 0 && ` with the permission ${permissions.join(', ')}`}
-      {takes('session') && (takes('bearer') ? ', or the session of a person' : 'Takes a session')}
-      {(takes('bearer') || takes('session')) && '.'}
+      {session && (key ? ', or the session of a person' : 'Takes a session')}
+      {(key || session) && '.'}
       {isStreamed && ' Answers as a stream of events, if wanted.'}
     </p>
   )
 }
 
-type Resolve = Contract['resolve']
-type Parameterised = { title: string; parameters: readonly Parameter[]; resolve: Resolve }
+type ParametersProps = { title: string; parameters: readonly Parameter[]; isFolded?: true }
 
-function Parameters({ title, parameters, resolve, isFolded }: Parameterised & { isFolded?: true }) {
-  const list = () => <Entries entries={parameters.map(entryOf)} resolve={resolve} />
+function Parameters({ title, parameters, isFolded }: ParametersProps) {
+  const list = () => <Entries entries={parameters.map(entryOf)} />
   if (parameters.length === 0) return null
   return (
     <section class="card">
@@ -144,15 +152,15 @@ function entryOf(parameter: Parameter): Entry {
   return { name, schema: { ...parameter.schema, ...more }, isRequired: required }
 }
 
-function Bodies({ content, resolve }: { content: Content; resolve: Resolve }) {
+function Bodies({ content }: { content: Content }) {
   return (
     <>
       {Object.entries(content).map(([type, { schema }]) => {
-        const entries = entriesOf(schema, resolve)
+        const entries = entriesOf(schema)
         return (
           <div key={type}>
             <p class="quiet">{type}</p>
-            {entries.length > 0 && <Entries entries={entries} resolve={resolve} />}
+            {entries.length > 0 && <Entries entries={entries} />}
           </div>
         )
       })}
@@ -160,9 +168,9 @@ function Bodies({ content, resolve }: { content: Content; resolve: Resolve }) {
   )
 }
 
-type AnswerProps = { status: string; answer: Answer; resolve: Resolve; isOpen: boolean }
+type AnswerProps = { status: string; answer: Answer; isOpen: boolean }
 
-function AnswerOf({ status, answer, resolve, isOpen }: AnswerProps) {
+function AnswerOf({ status, answer, isOpen }: AnswerProps) {
   const { description, headers = {}, content = {} } = answer
   const entries = Object.entries(headers).map(([name, written]) =>
     entryOf({ ...resolve(written), name }),
@@ -179,10 +187,10 @@ function AnswerOf({ status, answer, resolve, isOpen }: AnswerProps) {
         <>
           <Prose text={description} />
           <Examples content={content} title="Example" />
-          <Bodies content={content} resolve={resolve} />
+          <Bodies content={content} />
           {entries.length > 0 && (
             <Unfold title={`${entries.length} headers`}>
-              {() => <Entries entries={entries} resolve={resolve} />}
+              {() => <Entries entries={entries} />}
             </Unfold>
           )}
         </>

@@ -1,6 +1,6 @@
 import { keyVariable, quoted } from '../../data/curl.ts'
 import type { Snippet } from '../../data/snippets.ts'
-import type { Operation, Parameter } from './contract.ts'
+import { takes, type Operation, type Parameter } from './contract.ts'
 
 /** What a person filled in: parameters by `in` and name, and the body as text. */
 export type Filled = { values: Readonly<Record<string, string>>; body: string }
@@ -72,12 +72,13 @@ const wantsStream = (operation: Operation, body: string) =>
 /** A header with credentials: its name, the text before the secret, and the variable with the secret. */
 type Proof = readonly [name: string, before: string, variable: string]
 
-function proofsOf({ security, method }: Operation): readonly Proof[] {
-  const takes = (scheme: string) => security.some((one) => scheme in one)
-  if (takes('bearer')) return [['authorization', 'Bearer ', keyVariable]]
-  if (!takes('session')) return []
+function proofsOf(operation: Operation): readonly Proof[] {
+  if (takes(operation, 'bearer')) return [['authorization', 'Bearer ', keyVariable]]
+  if (!takes(operation, 'session')) return []
   const cookie = ['cookie', 'gateway_session=', 'GATEWAY_SESSION'] as const
-  return method === 'GET' ? [cookie] : [cookie, ['x-csrf-token', '', 'GATEWAY_CSRF_TOKEN']]
+  return operation.method === 'GET'
+    ? [cookie]
+    : [cookie, ['x-csrf-token', '', 'GATEWAY_CSRF_TOKEN']]
 }
 
 /** The request as programs that run unchanged with the credentials in the environment. */

@@ -1,9 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Prose } from '../../elements/markdown.tsx'
-import type { Contract, Schema } from './contract.ts'
-
-type Resolve = Contract['resolve']
+import { resolve, type Schema } from './contract.ts'
 
 /** A named schema: a member, a parameter, a header or an alternative. */
 export type Entry = { name: string; schema: Schema; isRequired?: boolean | undefined }
@@ -11,7 +9,7 @@ export type Entry = { name: string; schema: Schema; isRequired?: boolean | undef
 type Plain = { schema: Schema; others: Schema[]; isNullable: boolean; isOpen: boolean }
 
 /** The schema with its references and parts merged, its alternatives without null, and null as a rule. */
-function plain(schema: Schema, resolve: Resolve): Plain {
+function plain(schema: Schema): Plain {
   const { allOf = [], oneOf, anyOf, ...whole } = resolve(schema)
   const merged = allOf.map(resolve).reduce<Schema>(
     (before, part) => ({
@@ -28,7 +26,7 @@ function plain(schema: Schema, resolve: Resolve): Plain {
   const [first, second] = others.map(resolve)
   const isOpen = others.length === 2 && first?.enum !== undefined && second?.type === 'string'
   if (others.length !== 1 && !isOpen) return { schema: merged, others, isNullable, isOpen }
-  const inner = plain(others[0]!, resolve)
+  const inner = plain(others[0]!)
   const more = { isNullable: isNullable || inner.isNullable, isOpen: isOpen || inner.isOpen }
   return { ...inner, ...more, schema: { ...inner.schema, ...merged } }
 }
@@ -36,31 +34,31 @@ function plain(schema: Schema, resolve: Resolve): Plain {
 const depthMax = 3
 
 /** The type in words, such as `array of string or null`. */
-function wordsOf(given: Schema, resolve: Resolve, depth = 0): string {
-  const { schema, others, isNullable } = plain(given, resolve)
+function wordsOf(given: Schema, depth = 0): string {
+  const { schema, others, isNullable } = plain(given)
   const { type, items, enum: values } = schema
   const words = [type ?? []]
     .flat()
     .filter((one) => one !== 'null')
     .map((one) =>
       one === 'array' && items !== undefined && depth < depthMax
-        ? `array of ${wordsOf(items, resolve, depth + 1)}`
+        ? `array of ${wordsOf(items, depth + 1)}`
         : one,
     )
   if (words.length === 0 && depth < depthMax)
-    words.push(...others.map((one) => wordsOf(one, resolve, depth + 1)))
+    words.push(...others.map((one) => wordsOf(one, depth + 1)))
   if (words.length === 0) words.push(values === undefined ? 'any' : 'string')
   return [...new Set([...words, ...(isNullable ? ['null'] : [])])].join(' or ')
 }
 
 /** What a schema consists of: its members, alternatives, or those of its items. */
-export function entriesOf(given: Schema, resolve: Resolve, depth = 0): Entry[] {
-  const { schema, others } = plain(given, resolve)
+export function entriesOf(given: Schema, depth = 0): Entry[] {
+  const { schema, others } = plain(given)
   const { properties = {}, required, additionalProperties: any, discriminator } = schema
   const kinds = Object.entries(discriminator?.mapping ?? {})
   const nameOf = (one: Schema) =>
     kinds.flatMap(([kind, to]) => (to === one.$ref ? [kind] : [])).join(', ') ||
-    (one.$ref?.split('/').at(-1) ?? wordsOf(one, resolve))
+    (one.$ref?.split('/').at(-1) ?? wordsOf(one))
   const isTelling = others.some((one) => Object.keys(resolve(one)).length > 1)
   const inner = schema.contentSchema ?? schema.items
   return [
@@ -73,7 +71,7 @@ export function entriesOf(given: Schema, resolve: Resolve, depth = 0): Entry[] {
       ? [{ name: 'any other name', schema: any, isRequired: false }]
       : []),
     ...(isTelling ? others.map((one) => ({ name: nameOf(one), schema: one })) : []),
-    ...(inner !== undefined && depth < depthMax ? entriesOf(inner, resolve, depth + 1) : []),
+    ...(inner !== undefined && depth < depthMax ? entriesOf(inner, depth + 1) : []),
   ]
 }
 
@@ -96,19 +94,19 @@ export function Unfold(props: {
 }
 
 /** Entries with type, description and rules; what each consists of unfolds. */
-export function Entries({ entries, resolve }: { entries: readonly Entry[]; resolve: Resolve }) {
+export function Entries({ entries }: { entries: readonly Entry[] }) {
   return (
     <ul class="members">
       {entries.map(({ name, schema, isRequired }) => {
-        const { schema: whole, isOpen } = plain(schema, resolve)
-        const inner = entriesOf(schema, resolve)
-        const { enum: values } = whole.items ? plain(whole.items, resolve).schema : whole
+        const { schema: whole, isOpen } = plain(schema)
+        const inner = entriesOf(schema)
+        const { enum: values } = whole.items ? plain(whole.items).schema : whole
         return (
           <li key={name}>
             <p class="row">
               <code>{name}</code>
               {isRequired === true && <span class="state warn">required</span>}
-              <span class="quiet">{wordsOf(schema, resolve)}</span>
+              <span class="quiet">{wordsOf(schema)}</span>
               {whole.deprecated === true && <span class="state">deprecated</span>}
             </p>
             {whole.description !== undefined && <Prose text={whole.description} />}
@@ -116,7 +114,7 @@ export function Entries({ entries, resolve }: { entries: readonly Entry[]; resol
             <Rules schema={whole} />
             {inner.length > 0 && (
               <Unfold title={`${inner.length} ${isChoice(inner) ? 'alternatives' : 'members'}`}>
-                {() => <Entries entries={inner} resolve={resolve} />}
+                {() => <Entries entries={inner} />}
               </Unfold>
             )}
           </li>

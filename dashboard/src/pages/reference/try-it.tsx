@@ -5,12 +5,13 @@ import { keyFor } from '../../data/calling.ts'
 import { useAct } from '../../data/load.ts'
 import { signedIn } from '../../data/session.ts'
 import type { Snippet } from '../../data/snippets.ts'
+import { SelectField, TextareaField } from '../../elements/controls.tsx'
 import { CopyButton } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
-import { Field } from '../../elements/field.tsx'
+import { InputField } from '../../elements/field.tsx'
 import { Form } from '../../elements/form.tsx'
 import { receive, type Received } from './answer.ts'
-import type { Operation, Parameter } from './contract.ts'
+import { takes, type Operation, type Parameter } from './contract.ts'
 import { choosesStream, membersOf, nameOf, requestOf, type Filled } from './request.ts'
 import { Unfold } from './schema.tsx'
 
@@ -28,18 +29,17 @@ const chosen = signal<Access | undefined>(undefined)
 const apiKey = signal('')
 
 /** The ways in which this reader can be authenticated for an operation, the usual one first. */
-function accessesOf({ security }: Operation): Access[] {
-  const takes = (scheme: string) => security.some((one) => scheme in one)
-  const isOpen = security.every((one) => !('bearer' in one)) && !security.some(isNeeded)
-  const own: Access[] = takes('session') ? ['session'] : takes('bearer') ? ['test', 'live'] : []
+function accessesOf(operation: Operation): Access[] {
+  const { security } = operation
+  const isOptional = security.length === 0 || security.some((one) => Object.keys(one).length === 0)
+  const [key, session] = [takes(operation, 'bearer'), takes(operation, 'session')]
+  const own: Access[] = session ? ['session'] : key ? ['test', 'live'] : []
   return [
     ...(signedIn.value ? own : []),
-    ...(takes('bearer') ? ['key' as const] : []),
-    ...(isOpen || security.some((one) => !isNeeded(one)) ? ['none' as const] : []),
+    ...(key ? ['key' as const] : []),
+    ...(isOptional ? ['none' as const] : []),
   ]
 }
-
-const isNeeded = (one: object) => Object.keys(one).length > 0
 
 /** The credentials of a request. Throws a Refusal. */
 async function credentialsFor(access: Access) {
@@ -78,20 +78,11 @@ export function TryIt(props: Props & { examples: readonly Snippet[] }) {
         <Form send={sending.run}>
           <Authentication access={access} accesses={accesses} />
           {examples.length > 1 && (
-            <Field label="Example">
-              {(attributes) => (
-                <select
-                  {...attributes}
-                  onChange={({ currentTarget: { selectedIndex } }) =>
-                    fill({ ...filled, body: examples[selectedIndex]!.text })
-                  }
-                >
-                  {examples.map(({ name }) => (
-                    <option key={name}>{name}</option>
-                  ))}
-                </select>
-              )}
-            </Field>
+            <SelectField
+              label="Example"
+              choices={examples.map(({ name }, at) => [String(at), name])}
+              onChoose={(at) => fill({ ...filled, body: examples[Number(at)]!.text })}
+            />
           )}
           <Inputs {...{ operation, filled, fill }} />
           {operation.method !== 'GET' && access === 'session' && (
@@ -119,34 +110,23 @@ function Authentication({ access, accesses }: { access: Access; accesses: readon
   return (
     <>
       {accesses.length > 1 && (
-        <Field label="As">
-          {(attributes) => (
-            <select
-              {...attributes}
-              onChange={(event) => (chosen.value = event.currentTarget.value as Access)}
-            >
-              {accesses.map((one) => (
-                <option key={one} value={one} selected={one === access}>
-                  {accessTexts[one]}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="As"
+          choices={accesses.map((one) => [one, accessTexts[one]])}
+          chosen={access}
+          onChoose={(one) => (chosen.value = one)}
+        />
       )}
       {access === 'key' && (
-        <Field label="API key" hint="It stays in this tab, and is sent to this gateway alone.">
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="password"
-              autoComplete="off"
-              required
-              value={apiKey.value}
-              onInput={(event) => (apiKey.value = event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <InputField
+          label="API key"
+          hint="It stays in this tab, and is sent to this gateway alone."
+          type="password"
+          autoComplete="off"
+          required
+          value={apiKey.value}
+          onInput={(event) => (apiKey.value = event.currentTarget.value)}
+        />
       )}
     </>
   )
@@ -158,21 +138,18 @@ function Inputs({ operation, filled, fill }: Props) {
   const optional = shown.filter((one) => !one.required)
   const valueOf = (one: Parameter) => filled.values[nameOf(one)] ?? ''
   const field = (one: Parameter) => (
-    <Field key={nameOf(one)} label={one.name}>
-      {(attributes) => (
-        <input
-          {...attributes}
-          spellcheck={false}
-          autoComplete="off"
-          required={one.required ?? false}
-          placeholder={String(one.example ?? '')}
-          value={valueOf(one)}
-          onInput={({ currentTarget: { value } }) =>
-            fill({ ...filled, values: { ...filled.values, [nameOf(one)]: value } })
-          }
-        />
-      )}
-    </Field>
+    <InputField
+      key={nameOf(one)}
+      label={one.name}
+      spellcheck={false}
+      autoComplete="off"
+      required={one.required ?? false}
+      placeholder={String(one.example ?? '')}
+      value={valueOf(one)}
+      onInput={({ currentTarget: { value } }) =>
+        fill({ ...filled, values: { ...filled.values, [nameOf(one)]: value } })
+      }
+    />
   )
   return (
     <>
@@ -201,18 +178,15 @@ function Body({ operation, filled, fill }: Props) {
   const fault = body.trim() === '' || members ? undefined : 'This is not a JSON object.'
   return (
     <>
-      <Field label="Body" fault={fault}>
-        {(attributes) => (
-          <textarea
-            {...attributes}
-            class="api-code"
-            spellcheck={false}
-            rows={Math.min(rowsMax, body.split('\n').length + 1)}
-            value={body}
-            onInput={(event) => fill({ ...filled, body: event.currentTarget.value })}
-          />
-        )}
-      </Field>
+      <TextareaField
+        label="Body"
+        fault={fault}
+        class="api-code"
+        spellcheck={false}
+        rows={Math.min(rowsMax, body.split('\n').length + 1)}
+        value={body}
+        onInput={(event) => fill({ ...filled, body: event.currentTarget.value })}
+      />
       {choosesStream(operation) && members !== undefined && (
         <label class="choice">
           <input

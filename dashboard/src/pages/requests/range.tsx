@@ -1,6 +1,7 @@
 import { chosenIn, place, setQuery } from '../../data/place.ts'
 import { lastRanges, rangeInPlace, type Range } from '../../data/ranges.ts'
-import { Field } from '../../elements/field.tsx'
+import { Select } from '../../elements/controls.tsx'
+import { InputField } from '../../elements/field.tsx'
 import { isFilteredBy } from '../../elements/filters.tsx'
 import { lastMonths } from '../../elements/range-choice.tsx'
 
@@ -58,17 +59,13 @@ export function RangeFilter() {
     })
   }
   return (
-    <select
+    <Select
       class={chosen === '' ? 'small' : 'small chosen'}
       aria-label="Time"
-      onChange={(event) => choose(event.currentTarget.value)}
-    >
-      {choices.map(([name, title]) => (
-        <option key={name} value={name} selected={name === chosen}>
-          {title}
-        </option>
-      ))}
-    </select>
+      choices={choices}
+      chosen={chosen}
+      onChoose={choose}
+    />
   )
 }
 
@@ -95,16 +92,12 @@ function Moment({ name, label }: { name: 'from' | 'to'; label: string }) {
   }
   return (
     <div class="filter set exact">
-      <Field label={label}>
-        {(attributes) => (
-          <input
-            {...attributes}
-            type="datetime-local"
-            value={local}
-            onChange={(event) => change(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <InputField
+        label={label}
+        type="datetime-local"
+        value={local}
+        onChange={(event) => change(event.currentTarget.value)}
+      />
     </div>
   )
 }

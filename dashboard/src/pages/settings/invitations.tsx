@@ -5,9 +5,9 @@ import { useAct } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { accountQuery } from '../../data/session.ts'
 import { AskFirst } from '../../elements/ask-first.tsx'
+import { SelectField } from '../../elements/controls.tsx'
 import { Snippet } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
-import { Field } from '../../elements/field.tsx'
 import { Form } from '../../elements/form.tsx'
 import { More } from '../../elements/more.tsx'
 import { EmailField } from '../../elements/person-fields.tsx'
@@ -72,17 +72,7 @@ function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => vo
           hint="The gateway sends no mail. You send them a link."
           fault={inviting.faultAt('email')}
         />
-        <Field label="Role">
-          {(attributes) => (
-            <select {...attributes} name="role">
-              {rolesToGive().map((role) => (
-                <option key={role} value={role} selected={role === 'member'}>
-                  {role}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField label="Role" name="role" choices={rolesToGive()} chosen="member" />
       </div>
       <PersonLimitFields faultAt={inviting.faultAt} />
       <button disabled={inviting.isBusy}>Create the link</button>

@@ -12,7 +12,7 @@ import {
 import { DialogButton } from '../../elements/dialog-button.tsx'
 import { Dialog } from '../../elements/dialog.tsx'
 import { Failure } from '../../elements/failure.tsx'
-import { NumberField } from '../../elements/field.tsx'
+import { InputField } from '../../elements/field.tsx'
 import { Form } from '../../elements/form.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
 import { ModelsField } from '../../elements/models-field.tsx'
@@ -70,8 +70,9 @@ function KeyBoundFields({ bounds, faultAt }: BoundProps) {
           <legend>Bounds of each key</legend>
           <p class="hint above">Leave a field empty for no bound.</p>
           <ModelsField models={models ?? []} fault={faultAt('key_bounds.models')} />
-          <NumberField
+          <InputField
             label="Expires within days"
+            type="number"
             name="days"
             min={1}
             max={3650}

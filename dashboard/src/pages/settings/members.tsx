@@ -6,6 +6,7 @@ import { addressOf } from '../../data/place.ts'
 import { accountQuery, signedIn } from '../../data/session.ts'
 import { keyBoundsText } from '../../elements/allowance.tsx'
 import { AskFirst } from '../../elements/ask-first.tsx'
+import { Select } from '../../elements/controls.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
 import { More } from '../../elements/more.tsx'
@@ -177,16 +178,12 @@ type ChoiceProps = Pick<RowProps, 'member' | 'onRole'>
 
 function RoleChoice({ member, onRole }: ChoiceProps) {
   return (
-    <select
+    <Select
       class="small"
       aria-label={`Role of ${member.name}`}
-      onChange={(event) => onRole(event.currentTarget.value as Member['role'])}
-    >
-      {rolesToGive().map((role) => (
-        <option key={role} value={role} selected={role === member.role}>
-          {role}
-        </option>
-      ))}
-    </select>
+      choices={rolesToGive()}
+      chosen={member.role}
+      onChoose={onRole}
+    />
   )
 }

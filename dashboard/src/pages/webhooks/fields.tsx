@@ -1,7 +1,8 @@
 import { textLengths, WebhookEventTypeValues } from '../../../../generated/client-values.ts'
 import type { Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
-import { Field } from '../../elements/field.tsx'
+import { SelectField } from '../../elements/controls.tsx'
+import { InputField } from '../../elements/field.tsx'
 import { NameField } from '../../elements/name-field.tsx'
 
 type EventType = Schemas['WebhookEventType']
@@ -81,36 +82,24 @@ const addresses: Record<Kind, { label: string; hint: string }> = {
 
 /** The kind of a new webhook, and its address. */
 export function AddressFields({ kind, onKind, faultAt }: AddressProps) {
-  const { label, hint } = addresses[kind]
+  const { max: maxLength } = textLengths.WebhookUrl
+  const fault = faultAt('url')
+  const address = { ...addresses[kind], fault, name: 'url', required: true, maxLength }
   return (
     <>
-      <Field label="Send to" fault={faultAt('kind')}>
-        {(attributes) => (
-          <select
-            {...attributes}
-            name="kind"
-            value={kind}
-            onChange={({ currentTarget: { value } }) => onKind(value as Kind)}
-          >
-            {Object.entries(kinds).map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field label={label} hint={hint} fault={faultAt('url')}>
-        {(attributes) => {
-          const { max } = textLengths.WebhookUrl
-          const same = { ...attributes, name: 'url', required: true, maxLength: max }
-          return kind === 'email' ? (
-            <input {...same} key={kind} type="email" />
-          ) : (
-            <input {...same} key={kind} type="url" />
-          )
-        }}
-      </Field>
+      <SelectField
+        label="Send to"
+        fault={faultAt('kind')}
+        name="kind"
+        choices={Object.entries(kinds)}
+        chosen={kind}
+        onChoose={(value) => onKind(value as Kind)}
+      />
+      {kind === 'email' ? (
+        <InputField {...address} key={kind} type="email" />
+      ) : (
+        <InputField {...address} key={kind} type="url" />
+      )}
     </>
   )
 }

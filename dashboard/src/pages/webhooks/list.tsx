@@ -4,10 +4,10 @@ import { useAct } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { addressOf, go } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
+import { SelectField } from '../../elements/controls.tsx'
 import { Dialog } from '../../elements/dialog.tsx'
 import { DialogButton } from '../../elements/dialog-button.tsx'
 import { Failure } from '../../elements/failure.tsx'
-import { Field } from '../../elements/field.tsx'
 import { Form } from '../../elements/form.tsx'
 import { Head } from '../../elements/head.tsx'
 import { More } from '../../elements/more.tsx'
@@ -110,17 +110,12 @@ function NewWebhook({ onClose, onCreated }: NewProps) {
         <AddressFields kind={kind} onKind={setKind} faultAt={creating.faultAt} />
         <EventFields kind={kind} faultAt={creating.faultAt} />
         {kind === 'webhook' && (
-          <Field
+          <SelectField
             label="Mode"
             hint="What keys of this mode make is reported. Alerts concern live calls."
-          >
-            {(attributes) => (
-              <select {...attributes} name="mode">
-                <option value="live">live</option>
-                <option value="test">test</option>
-              </select>
-            )}
-          </Field>
+            name="mode"
+            choices={['live', 'test']}
+          />
         )}
         <Failure error={creating.error} />
         <button disabled={creating.isBusy}>{creating.isBusy ? 'Adding…' : 'Add'}</button>

@@ -3,7 +3,7 @@ import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
 import { setPerson, signedIn } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
-import { Field } from '../../elements/field.tsx'
+import { InputField } from '../../elements/field.tsx'
 import { Form } from '../../elements/form.tsx'
 import { PersonNameField } from '../../elements/person-fields.tsx'
 import { Said, useSaid } from '../../elements/said.tsx'
@@ -44,9 +44,13 @@ function Name() {
       <Said said={said} />
       <Failure error={renaming.error} />
       <PersonNameField name={person?.name} />
-      <Field label="E-mail" hint="You sign in with it. It cannot be changed.">
-        {(attributes) => <input {...attributes} type="email" readOnly value={person?.email} />}
-      </Field>
+      <InputField
+        label="E-mail"
+        hint="You sign in with it. It cannot be changed."
+        type="email"
+        readOnly
+        value={person?.email}
+      />
       <button disabled={renaming.isBusy}>Save the name</button>
     </Form>
   )
