@@ -1,11 +1,6 @@
-import {
-  ImageBackgroundValues,
-  ImageEditQualityValues,
-  ImageEditSizeValues,
-  ImageModerationValues,
-} from '../../../../generated/client-values.ts'
+import { ImageEditQualityValues, ImageEditSizeValues } from '../../../../generated/client-values.ts'
 import type { Schemas } from '../../data/api.ts'
-import { makesPreviews, optionsOf, type ImageOptions, type Model } from './models.ts'
+import { listsOf, makesPreviews, optionsOf, type ImageOptions, type Model } from './models.ts'
 
 /** Options for pictures; an empty text means the model's default. */
 export type Choice = {
@@ -81,13 +76,7 @@ export function withinOptions(choice: Choice, options: ImageOptions, isEdit: boo
   const kept = (value: string, values: readonly string[]) => (values.includes(value) ? value : '')
   return {
     ...choice,
-    size: kept(choice.size, offered.size),
-    aspectRatio: kept(choice.aspectRatio, options.aspectRatio),
-    quality: kept(choice.quality, offered.quality),
-    format: kept(choice.format, options.format),
-    fidelity: isEdit ? kept(choice.fidelity, options.fidelity) : '',
-    background: kept(choice.background, options.background ? ImageBackgroundValues : []),
-    moderation: kept(choice.moderation, options.moderation && !isEdit ? ImageModerationValues : []),
+    ...listsOf((name) => kept(choice[name], offered[name])),
     previews: kept(choice.previews, previewCounts),
     seed: options.seed ? choice.seed : '',
     compression: ['jpeg', 'webp'].includes(choice.format) ? choice.compression : '',
@@ -124,13 +113,16 @@ export function imageLacks(model: Model, choice: Choice, count: number): string[
 }
 
 /** Values to offer for each option; the images API accepts fewer values for edits. */
-export function offeredOf(options: ImageOptions, isEdit: boolean) {
+export function offeredOf(options: ImageOptions, isEdit: boolean): ImageOptions {
   const isByClass = options.aspectRatio.length > 0
   const within = (values: readonly string[], most: readonly string[]) =>
     isEdit && !isByClass ? values.filter((value) => most.includes(value)) : values
   return {
+    ...options,
     size: within(options.size, ImageEditSizeValues),
     quality: within(options.quality, ImageEditQualityValues),
+    fidelity: isEdit ? options.fidelity : [],
+    moderation: isEdit ? [] : options.moderation,
   }
 }
 

@@ -1,3 +1,7 @@
+import {
+  ImageBackgroundValues,
+  ImageModerationValues,
+} from '../../../../generated/client-values.ts'
 import type { Schemas } from '../../data/api.ts'
 import { anyModel } from '../../data/curl.ts'
 import { call, type Mode } from '../../data/calling.ts'
@@ -67,16 +71,25 @@ export const makesPictures = (model: Model): boolean =>
 
 export const makesPreviews = (model: Model): boolean => optionsOf([model]).previews
 
+const listNames = [
+  'size',
+  'aspectRatio',
+  'quality',
+  'format',
+  'background',
+  'moderation',
+  'fidelity',
+] as const
+type Lists = Record<(typeof listNames)[number], readonly string[]>
+
+/** Options for pictures with what `of` returns for the name of each. */
+export const listsOf = <Value>(of: (name: keyof Lists) => Value) =>
+  // Each name is in the list.
+  Object.fromEntries(listNames.map((name) => [name, of(name)])) as Record<keyof Lists, Value>
+
 /** Values of each picture option; an option without values is not offered. */
-export type ImageOptions = {
-  size: readonly string[]
-  aspectRatio: readonly string[]
-  quality: readonly string[]
-  format: readonly string[]
-  background: boolean
+export type ImageOptions = Lists & {
   seed: boolean
-  moderation: boolean
-  fidelity: readonly string[]
   /** Whether one of the models makes previews. */
   previews: boolean
   /** Maximum number of pictures to edit. */
@@ -86,45 +99,22 @@ export type ImageOptions = {
 
 /** Options that all given models support. */
 export function optionsOf(models: readonly Model[]): ImageOptions {
-  const all = models.map(optionsOfOne)
-  const [first] = all
-  if (first === undefined) return nothing
-  const both = (name: 'size' | 'aspectRatio' | 'quality' | 'format' | 'fidelity') =>
-    first[name].filter((value) => all.every((one) => one[name].includes(value)))
-  const every = (name: 'background' | 'seed' | 'moderation') => all.every((one) => one[name])
+  const [first = optionsIn(undefined), ...others] = models.map((one) => optionsIn(one.image_form))
+  const all = [first, ...others]
   return {
-    size: both('size'),
-    aspectRatio: both('aspectRatio'),
-    quality: both('quality'),
-    format: both('format'),
-    fidelity: both('fidelity'),
-    background: every('background'),
-    seed: every('seed'),
-    moderation: every('moderation'),
+    ...listsOf((name) =>
+      first[name].filter((value) => all.every((one) => one[name].includes(value))),
+    ),
+    seed: all.every(({ seed }) => seed),
     previews: all.some(({ previews }) => previews),
     inputsMax: Math.min(...all.map(({ inputsMax }) => inputsMax)),
     inputsMin: Math.max(...all.map(({ inputsMin }) => inputsMin)),
   }
 }
 
-const nothing: ImageOptions = {
-  size: [],
-  aspectRatio: [],
-  quality: [],
-  format: [],
-  fidelity: [],
-  previews: false,
-  background: false,
-  seed: false,
-  moderation: false,
-  inputsMax: 0,
-  inputsMin: 0,
-}
-
-/** The options that a model takes, from its description of a request for images. */
-function optionsOfOne({ image_form: form }: Model): ImageOptions {
-  if (!form) return nothing
-  const parameter = (name: string) => form.parameters.find((one) => one.name === name)
+/** The options in the description of a request for images. */
+function optionsIn(form: Model['image_form']): ImageOptions {
+  const parameter = (name: string) => form?.parameters.find((one) => one.name === name)
   const values = (name: string) => parameter(name)?.values ?? []
   const size = parameter('size')
   const aspectRatio = values('image_config.aspect_ratio')
@@ -137,12 +127,12 @@ function optionsOfOne({ image_form: form }: Model): ImageOptions {
     aspectRatio,
     quality: values('quality'),
     format: values('output_format'),
-    background: parameter('background') !== undefined,
-    seed: parameter('image_config.seed') !== undefined,
-    moderation: parameter('moderation') !== undefined,
+    background: parameter('background') ? ImageBackgroundValues : [],
+    moderation: parameter('moderation') ? ImageModerationValues : [],
     fidelity: values('input_fidelity'),
+    seed: parameter('image_config.seed') !== undefined,
     previews: parameter('partial_images') !== undefined,
-    inputsMax: form.input_images?.maximum ?? 0,
-    inputsMin: form.input_images?.minimum ?? 0,
+    inputsMax: form?.input_images?.maximum ?? 0,
+    inputsMin: form?.input_images?.minimum ?? 0,
   }
 }

@@ -1,9 +1,5 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import {
-  ImageBackgroundValues,
-  ImageModerationValues,
-} from '../../../../generated/client-values.ts'
 import { SelectField } from '../../elements/controls.tsx'
 import { InputField } from '../../elements/field.tsx'
 import { offeredOf, previewCounts, type Choice } from './image-request.ts'
@@ -32,10 +28,10 @@ export function Options({ choice, options, isEdit, choose }: Props) {
   return (
     <div class="columns options">
       {pick('size', 'Size', offered.size)}
-      {pick('aspectRatio', 'Aspect ratio', options.aspectRatio)}
+      {pick('aspectRatio', 'Aspect ratio', offered.aspectRatio)}
       {pick('quality', 'Quality', offered.quality)}
-      {pick('background', 'Background', options.background ? ImageBackgroundValues : [])}
-      {pick('format', 'Format', options.format)}
+      {pick('background', 'Background', offered.background)}
+      {pick('format', 'Format', offered.format)}
       {isPacked && (
         <InputField
           label="Compression"
@@ -58,8 +54,8 @@ export function Options({ choice, options, isEdit, choose }: Props) {
           onInput={(event) => choose({ seed: event.currentTarget.value })}
         />
       )}
-      {pick('moderation', 'Moderation', options.moderation && !isEdit ? ImageModerationValues : [])}
-      {pick('fidelity', 'Input fidelity', isEdit ? options.fidelity : [])}
+      {pick('moderation', 'Moderation', offered.moderation)}
+      {pick('fidelity', 'Input fidelity', offered.fidelity)}
       {pick('previews', 'Previews', options.previews ? previewCounts : [])}
       <InputField
         label="Number of pictures"
