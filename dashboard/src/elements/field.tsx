@@ -2,7 +2,11 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useId } from 'preact/hooks'
 
 /** Attributes that connect a control with its label, hint and error. */
-export type FieldAttributes = { id: string; 'aria-describedby'?: string; 'aria-invalid'?: 'true' }
+export type FieldAttributes = {
+  id: string
+  'aria-describedby': string | undefined
+  'aria-invalid': 'true' | undefined
+}
 
 type Props = {
   label: string
@@ -15,19 +19,14 @@ type Props = {
 /** A labelled control; `children` renders the control with the given attributes. */
 export function Field({ label, hint, fault, children }: Props) {
   const id = useId()
-  const descriptions = [
-    ...(hint === undefined ? [] : ['hint']),
-    ...(fault === undefined ? [] : ['fault']),
-  ]
+  const descriptions = [hint !== undefined && `${id}-hint`, fault !== undefined && `${id}-fault`]
   return (
     <div class="field">
       <label for={id}>{label}</label>
       {children({
         id,
-        ...(descriptions.length === 0
-          ? {}
-          : { 'aria-describedby': descriptions.map((name) => `${id}-${name}`).join(' ') }),
-        ...(fault === undefined ? {} : { 'aria-invalid': 'true' }),
+        'aria-describedby': descriptions.filter(Boolean).join(' ') || undefined,
+        'aria-invalid': fault === undefined ? undefined : 'true',
       })}
       {hint !== undefined && (
         <p class="hint" id={`${id}-hint`}>

@@ -14,7 +14,7 @@ type Props = {
 }
 
 /** A password field with a button that shows the password. */
-export function PasswordField({ label = 'Password', name, isNew = false, hint, fault }: Props) {
+export function PasswordField({ label = 'Password', name, isNew = false, ...texts }: Props) {
   const [isShown, setShown] = useState(false)
   const common = {
     name,
@@ -25,7 +25,7 @@ export function PasswordField({ label = 'Password', name, isNew = false, hint, f
     required: true,
   } as const
   return (
-    <Field label={label} hint={hint ?? (isNew ? newPasswordHint : undefined)} fault={fault}>
+    <Field label={label} hint={isNew ? newPasswordHint : undefined} {...texts}>
       {(attributes) => (
         <span class="password">
           {isShown ? (
