@@ -5,20 +5,17 @@ import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { Reservation, Reserve } from '../core/money/upper-cost.ts'
 import type { CallMarks } from '../storage/call-marks.ts'
+import { processName } from '../storage/process-name.ts'
 import { StoreError } from '../storage/store-error.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
+import type { Tables } from '../storage/tables.ts'
 import { refusalOf } from './budget-errors.ts'
 import { createBudgetLeases } from './budget-leases.ts'
 import { createBudgetLines, type BudgetLines, type Place } from './budget-lines.ts'
 import { readStates } from './budget-states.ts'
 import { createGroups, type GroupLimits } from './groups.ts'
 import { tagsText } from './ledger.ts'
-import {
-  createReservations,
-  toRow,
-  type ReservationRequest,
-  type ReservingStore,
-} from './reservations.ts'
+import { createReservations, type ReservationRequest, type ReservingStore } from './reservations.ts'
 import {
   inWindow,
   leftOf,
@@ -67,21 +64,28 @@ export function createBudgets({ store, marks, clock, limits }: Options) {
   const read = (owners: readonly OwnedWindow[]) => orOverloaded(() => readSpendings(db, owners))
 
   const reserve: Reserve = async ({ caller, tags, timeoutMs, signal, ...call }) => {
-    const { requestId, at } = call
+    const { requestId, nanoUsd, ...known } = call
+    const { at } = known
     const owners = ownersOf(caller, tags).map((owner) => inWindow(owner, at))
-    const { accountId, keyId } = caller
-    const expiresAt = clock() + timeoutMs + marginMs
-    const known = { accountId, keyId, expiresAt, tags: tagsText(tags) }
-    const request = { ...call, ...known, owners }
+    const row = {
+      ...known,
+      request_id: requestId,
+      account_id: caller.accountId,
+      key_id: caller.keyId,
+      nano_usd: nanoUsd,
+      expires_at: clock() + timeoutMs + marginMs,
+      process: processName,
+      tags: tagsText(tags),
+    }
     // A call does not pass those that wait for money.
-    const end = lines.find(owners) ? undefined : leases.take(owners, toRow(request))
+    const end = lines.find(owners) ? undefined : leases.take(owners, row)
     const released = () => lines.released(owners)
-    if (end) return leasedReservation(store, request, (cost) => (end(cost), released()))
+    if (end) return leasedReservation(store, row, (cost) => (end(cost), released()))
     reserved.add(requestId)
     try {
       // Counted from the start of the call, which may have waited for an identical call. Half of the time remains for the answer.
       const waitMaxMs = Math.min(limits.budgetWaitMaxMs, timeoutMs / 2) - Math.max(0, clock() - at)
-      await reserveInTurn({ lines, read, reserveOne }, request, { signal, waitMaxMs })
+      await reserveInTurn({ lines, read, reserveOne }, { row, owners }, { signal, waitMaxMs })
       const settled = () => (reserved.delete(requestId), released())
       return {
         settle: (_cost, write) => write().finally(settled),
@@ -126,15 +130,15 @@ function ownersOf(caller: Caller, tags?: readonly string[]): BudgetOwner[] {
 /** A call whose row cannot be written stays marked, and holds its money until the process ends. */
 function leasedReservation(
   store: Pick<GuardedStore, 'insert'>,
-  request: ReservationRequest,
+  row: Tables['reservations'],
   ended: (cost: number) => void,
 ): Reservation {
   return {
     settle: async (cost, write) => {
       // The trigger of a row without a cost charges the amount of its reservation.
-      if (cost === null) await store.insert('reservations', [toRow(request)])
+      if (cost === null) await store.insert('reservations', [row])
       await write()
-      ended(cost ?? request.nanoUsd)
+      ended(cost ?? row.nano_usd)
     },
     release: async () => ended(0),
   }
@@ -152,7 +156,8 @@ async function reserveInTurn(
   request: ReservationRequest,
   waiter: { signal: AbortSignal; waitMaxMs: number },
 ): Promise<void> {
-  const { owners, nanoUsd } = request
+  const { owners, row } = request
+  const { nano_usd: nanoUsd } = row
   /** The first budget whose money running calls hold. */
   const look = async () => {
     const spendings = await read(owners)

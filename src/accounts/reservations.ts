@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { tagsMax } from '../core/limits.ts'
-import { processName } from '../storage/process-name.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { StoreStatement } from '../storage/store.ts'
+import type { Tables } from '../storage/tables.ts'
 import type { OwnedWindow } from './spendings.ts'
 
 export type ReservingStore = Pick<
@@ -10,19 +10,9 @@ export type ReservingStore = Pick<
   'db' | 'dialect' | 'insertions' | 'commit' | 'decide'
 >
 
-/** A requested reservation: the amount to reserve, and the budgets it counts against. */
+/** A requested reservation: its row, and the budgets it counts against. */
 export type ReservationRequest = {
-  requestId: string
-  accountId: string
-  keyId: string
-  nanoUsd: number
-  at: number
-  expiresAt: number
-  face: string
-  modality: string
-  model: string
-  /** The tags of the call as JSON; null without tags. */
-  tags: string | null
+  row: Tables['reservations']
   owners: readonly OwnedWindow[]
 }
 
@@ -71,18 +61,17 @@ async function grantEach({ commit }: ReservingStore, requests: readonly Reservat
   return changes.map((count) => count === 1)
 }
 
-function statementOf(request: ReservationRequest): StoreStatement {
-  const { requestId, accountId, keyId, nanoUsd, at, expiresAt, owners } = request
-  const { face, modality, model, tags } = request
+function statementOf({ row, owners }: ReservationRequest): StoreStatement {
+  const { request_id, account_id, key_id, nano_usd, at, expires_at, process } = row
+  const { face, modality, model, tags } = row
   const conditions = owners.flatMap(({ ownerId, window: { startsAt, endsAt }, budget }) => [
     ownerId,
     endsAt,
     startsAt,
-    budget.nanoUsd - nanoUsd,
+    budget.nanoUsd - nano_usd,
   ])
-  const columns = [requestId, accountId, keyId, nanoUsd, at, expiresAt, processName]
-  const row = [...columns, face, modality, model, tags]
-  const parameters = [...row, ...conditions]
+  const columns = [request_id, account_id, key_id, nano_usd, at, expires_at, process]
+  const parameters = [...columns, face, modality, model, tags, ...conditions]
   return { sql: reservationSql[owners.length]!, parameters }
 }
 
@@ -94,22 +83,15 @@ async function grantAll({ db }: ReservingStore, requests: readonly ReservationRe
   return rows[0]!.granted.map((count) => count === 1)
 }
 
-function toAsked(request: ReservationRequest) {
+function toAsked({ row, owners }: ReservationRequest) {
   return {
-    ...toRow(request),
-    windows: request.owners.map(({ ownerId, window, budget }) => ({
+    ...row,
+    windows: owners.map(({ ownerId, window, budget }) => ({
       owner_id: ownerId,
       starts_at: window.startsAt,
       ends_at: window.endsAt,
       // The highest sum of spent and reserved money that leaves enough for this call.
-      nano_usd: budget.nanoUsd - request.nanoUsd,
+      nano_usd: budget.nanoUsd - row.nano_usd,
     })),
   }
-}
-
-/** The row of a reservation. */
-export function toRow({ owners: _owners, ...request }: ReservationRequest) {
-  const { requestId, accountId, keyId, nanoUsd, expiresAt, ...same } = request
-  const ids = { request_id: requestId, account_id: accountId, key_id: keyId }
-  return { ...ids, nano_usd: nanoUsd, expires_at: expiresAt, process: processName, ...same }
 }
