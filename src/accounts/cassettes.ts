@@ -8,6 +8,7 @@ import { playCassette, recordedIn, type Recorded } from '../core/play-cassette.t
 import { GatewayError } from '../core/error.ts'
 import type { PageRequest } from '../core/page.ts'
 import type { Encryption } from '../storage/encryption.ts'
+import { insertNew } from '../storage/insert-new.ts'
 import type { CassettesTable, Tables } from '../storage/tables.ts'
 import type { ChangeParts } from './audit.ts'
 import { newId } from './id.ts'
@@ -182,11 +183,7 @@ async function insert(
     created_at: now,
     updated_at: now,
   }
-  const inserting = db.insertInto('cassettes').values(row)
-  const { numInsertedOrUpdatedRows: rows } = await inserting
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow()
-  return rows === 0n ? undefined : row
+  return (await insertNew(db, 'cassettes', row)) ? row : undefined
 }
 
 /** Adds an interaction, or marks the cassette as incomplete if it does not fit. */

@@ -3,6 +3,7 @@ import type { components } from '../../generated/types.ts'
 import type { Actor, Caller, PersonCaller, Role } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { PageRequest } from '../core/page.ts'
+import { insertNew } from '../storage/insert-new.ts'
 import type { MemberLimits, Tables } from '../storage/tables.ts'
 import { isLimited } from './allowance.ts'
 import { changedValues, type ChangeParts } from './audit.ts'
@@ -102,12 +103,8 @@ export async function addMember(
   transaction: Transaction<Tables>,
   { accountId, personId, role, now, limits = unlimitedMember }: NewMember,
 ): Promise<void> {
-  const { numInsertedOrUpdatedRows } = await transaction
-    .insertInto('members')
-    .values({ account_id: accountId, person_id: personId, role, joined_at: now, ...limits })
-    .onConflict((one) => one.columns(['account_id', 'person_id']).doNothing())
-    .executeTakeFirst()
-  if (numInsertedOrUpdatedRows === 0n) throw alreadyMember()
+  const row = { account_id: accountId, person_id: personId, role, joined_at: now, ...limits }
+  if (!(await insertNew(transaction, 'members', row))) throw alreadyMember()
   await endPasswordLinks(transaction, personId, now)
 }
 

@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { Actor, Identity } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { insertNew } from '../storage/insert-new.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { ChangeParts } from './audit.ts'
 import { grantRole } from './members.ts'
@@ -124,12 +125,7 @@ async function link(
   const name = identity.name ?? email
   const id = known ?? (await insertPerson(transaction, { email, name, hash: noPassword, now }))
   const row = { issuer, subject, person_id: id, created_at: now }
-  const { numInsertedOrUpdatedRows } = await transaction
-    .insertInto('person_identities')
-    .values(row)
-    .onConflict((one) => one.columns(['issuer', 'subject']).doNothing())
-    .executeTakeFirst()
-  if (numInsertedOrUpdatedRows === 0n)
+  if (!(await insertNew(transaction, 'person_identities', row)))
     throw new GatewayError('email_taken', 'This identity has just signed in.')
   const actor: Actor = { id, address: from.address }
   const action = known === undefined ? 'person.sign_up' : 'person.link_identity'

@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { Transaction } from 'kysely'
 import { timingSafeEqualText } from '../bytes/timing-safe-equal.ts'
 import { GatewayError } from '../core/error.ts'
+import { insertNew } from '../storage/insert-new.ts'
 import type { Tables } from '../storage/tables.ts'
 
 const lifetimeMs = 300_000
@@ -42,11 +43,7 @@ export function createPasskeyChallenges(key: Buffer, clock: () => number) {
       const now = clock()
       const old = transaction.deleteFrom('passkey_challenges')
       await old.where('used_at', '<=', now - keptMs).execute()
-      const used = transaction.insertInto('passkey_challenges').values({ id, used_at: now })
-      const { numInsertedOrUpdatedRows } = await used
-        .onConflict((one) => one.column('id').doNothing())
-        .executeTakeFirst()
-      if (numInsertedOrUpdatedRows === 0n)
+      if (!(await insertNew(transaction, 'passkey_challenges', { id, used_at: now })))
         throw refused('This answer of the passkey has been used already. Try again.')
     },
   }

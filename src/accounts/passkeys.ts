@@ -4,6 +4,7 @@ import type { Actor, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { PageRequest } from '../core/page.ts'
 import { product } from '../core/product.ts'
+import { insertNew } from '../storage/insert-new.ts'
 import type { Tables } from '../storage/tables.ts'
 import { newId } from './id.ts'
 import { timeText } from './key-form.ts'
@@ -133,12 +134,8 @@ async function insert(transaction: Transaction<Tables>, row: Row): Promise<void>
   const person = transaction.updateTable('people').set(({ ref }) => ({ name: ref('name') }))
   await person.where('id', '=', row.person_id).execute()
   assertRoom(await passkeysOf(transaction, row.person_id).execute())
-  const { numInsertedOrUpdatedRows } = await transaction
-    .insertInto('passkeys')
-    .values(row)
-    .onConflict((one) => one.column('credential_id').doNothing())
-    .executeTakeFirst()
-  if (numInsertedOrUpdatedRows === 0n) throw refused('This passkey is registered already.')
+  const isNew = await insertNew(transaction, 'passkeys', row)
+  if (!isNew) throw refused('This passkey is registered already.')
 }
 
 function assertRoom(own: readonly Row[]): void {

@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { insertNew } from '../storage/insert-new.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { ChangeParts } from './audit.ts'
 import { newId } from './id.ts'
@@ -125,12 +126,7 @@ export async function insertPerson(
 ): Promise<string> {
   const id = newId('usr')
   const row = { id, email, name: name.trim(), password_hash: hash, created_at: now }
-  const { numInsertedOrUpdatedRows } = await transaction
-    .insertInto('people')
-    .values(row)
-    .onConflict((one) => one.column('email').doNothing())
-    .executeTakeFirst()
-  if (numInsertedOrUpdatedRows !== 0n) return id
+  if (await insertNew(transaction, 'people', row)) return id
   const text = 'This e-mail is already registered. Sign in, or use another e-mail.'
   throw new GatewayError('email_taken', text, { param: 'email' })
 }

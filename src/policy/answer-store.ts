@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 import { joinPieces, piecesLength, slicePieces, type Pieces } from '../bytes/pieces.ts'
+import { insertNew } from '../storage/insert-new.ts'
 import type { IdempotentAnswersTable, Tables } from '../storage/tables.ts'
 
 type Row = IdempotentAnswersTable
@@ -61,15 +62,7 @@ export function createAnswerStore(db: Kysely<Tables>) {
 function taking(db: Kysely<Tables>) {
   return {
     /** Inserts a row; true for only one of concurrent requests with the same key. */
-    take: async (row: Row): Promise<boolean> => {
-      const inserted = await db
-        .insertInto('idempotent_answers')
-        .values(row)
-        .onConflict((conflict) => conflict.column('key_digest').doNothing())
-        .returning('id')
-        .executeTakeFirst()
-      return inserted !== undefined
-    },
+    take: (row: Row): Promise<boolean> => insertNew(db, 'idempotent_answers', row),
     find: ({ key_digest: digest }: Row): Promise<Row | undefined> =>
       db
         .selectFrom('idempotent_answers')

@@ -1,5 +1,6 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
+import { insertNew } from './insert-new.ts'
 import type { Tables } from './tables.ts'
 
 /** A secret shared by all processes of one store. */
@@ -26,10 +27,7 @@ async function find(db: Kysely<Tables>): Promise<Uint8Array | undefined> {
 
 /** If several processes start at once, all use the secret that was inserted first. */
 async function make(db: Kysely<Tables>): Promise<Uint8Array> {
-  await db
-    .insertInto('gateway_secrets')
-    .values({ id, secret: new Uint8Array(randomBytes(secretBytes)), created_at: Date.now() })
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .execute()
+  const secret = new Uint8Array(randomBytes(secretBytes))
+  await insertNew(db, 'gateway_secrets', { id, secret, created_at: Date.now() })
   return (await find(db))!
 }

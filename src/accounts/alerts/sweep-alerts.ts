@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { sql, type Kysely } from 'kysely'
+import { insertNew } from '../../storage/insert-new.ts'
 import { listed } from '../../storage/sql-dialect.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Tables } from '../../storage/tables.ts'
@@ -60,12 +61,8 @@ async function publish(
     const data = { ...about, percent: percent ?? null, budget: budget ?? null }
     const row = { id, account_id: accountId, ends_at: endsAt, data: JSON.stringify(data) }
     await db.transaction().execute(async (transaction) => {
-      const inserting = transaction
-        .insertInto('alerts')
-        .values(row)
-        .onConflict((one) => one.doNothing())
-      const { numInsertedOrUpdatedRows: inserted } = await inserting.executeTakeFirstOrThrow()
-      if (inserted === 0n || isPassed) return
+      const isNew = await insertNew(transaction, 'alerts', row)
+      if (!isNew || isPassed) return
       await publishing({ accountId, mode: 'live', type, objectId: id }, now).execute(transaction)
     })
   }

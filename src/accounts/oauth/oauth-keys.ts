@@ -2,6 +2,7 @@ import { generateKeyPair, randomBytes, type webcrypto } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Kysely } from 'kysely'
 import type { Actor } from '../../core/caller.ts'
+import { insertNew } from '../../storage/insert-new.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Tables } from '../../storage/tables.ts'
 import type { Audit } from '../audit.ts'
@@ -95,11 +96,7 @@ async function findOrMake(db: Kysely<Tables>, now: number): Promise<Row[]> {
   const found = await find(db)
   if (found.length > 0) return found
   const row = { id: idOf(1), secret: await newKeys(), created_at: now }
-  await db
-    .insertInto('gateway_secrets')
-    .values(row)
-    .onConflict((one) => one.column('id').doNothing())
-    .execute()
+  await insertNew(db, 'gateway_secrets', row)
   return find(db)
 }
 
