@@ -1,6 +1,6 @@
 import type { SqlDialect } from '../sql-dialect.ts'
 import { all, locking, sameWindow, windowsOf } from './budgets.ts'
-import { creating, integer, integerOrZero, text, type Table } from './columns.ts'
+import { creating, creatingDeltas, integer, integerOrZero, text, type Table } from './columns.ts'
 import { takenBack } from './usage-deltas.ts'
 
 const window = { owner_id: text, ends_at: integer, starts_at: integer }
@@ -69,18 +69,10 @@ const appendingBudgets: readonly string[] = [
   // Waits for running inserts, whose triggers write to the table by its old name.
   'lock table usage in share row exclusive mode',
   'alter table budget_windows rename to budget_window_sums',
-  ...creating('postgres', 'budget_deltas', {
-    columns: {
-      id: { type: 'bigint', rest: ' generated always as identity primary key' },
-      ...window,
-      spent_nano_usd: integerOrZero,
-      reserved_nano_usd: integerOrZero,
-    },
+  ...creatingDeltas('budget_deltas', {
+    columns: { ...window, spent_nano_usd: integerOrZero, reserved_nano_usd: integerOrZero },
     indexes: { budget_deltas_window: key },
   }),
-  // A delta lives for a second. Truncating the file would lock out the triggers.
-  `alter table budget_deltas set (autovacuum_vacuum_scale_factor = 0,
-     autovacuum_vacuum_threshold = 5000, vacuum_truncate = false)`,
   `create view budget_windows as select owner_id, starts_at, ends_at,
      spent_nano_usd + ${summed('spent_nano_usd', 'budget_deltas')} as spent_nano_usd,
      reserved_nano_usd + ${summed('reserved_nano_usd', 'budget_deltas')}

@@ -72,3 +72,14 @@ export function creating(dialect: SqlDialect, name: string, table: Table): strin
     ...Object.entries(indexes).map(([is, of]) => `create index "${is}" on "${name}" (${list(of)})`),
   ]
 }
+
+/** The statements that create PostgreSQL's table of deltas, each of which lives for a second. */
+export function creatingDeltas(name: string, { columns, indexes = {} }: Table): string[] {
+  const number: Column = { type: 'bigint', rest: ' generated always as identity primary key' }
+  return [
+    ...creating('postgres', name, { columns: { id: number, ...columns }, indexes }),
+    // Truncating the file would lock out the triggers.
+    `alter table ${name} set (autovacuum_vacuum_scale_factor = 0,
+     autovacuum_vacuum_threshold = 5000, vacuum_truncate = false)`,
+  ]
+}

@@ -1,6 +1,6 @@
 import { takingBackFrom } from './budgets.ts'
 import { callTables } from './call-tables.ts'
-import { creating } from './columns.ts'
+import { creatingDeltas } from './columns.ts'
 import { addingRows, dimensions, dimensionsOf, partOf, sumsOfAdded } from './usage-hours.ts'
 
 const { columns } = callTables.usage_hours
@@ -26,15 +26,7 @@ export const appendingDeltas: readonly string[] = [
   // Waits for running inserts, whose triggers write to the table by its old name.
   'lock table usage in share row exclusive mode',
   'alter table usage_hours rename to usage_hour_sums',
-  ...creating('postgres', 'usage_deltas', {
-    columns: {
-      id: { type: 'bigint', rest: ' generated always as identity primary key' },
-      ...columns,
-    },
-  }),
-  // A delta lives for a second. Truncating the file would lock out the triggers.
-  `alter table usage_deltas set (autovacuum_vacuum_scale_factor = 0,
-     autovacuum_vacuum_threshold = 5000, vacuum_truncate = false)`,
+  ...creatingDeltas('usage_deltas', { columns }),
   `create view usage_hours as
    select ${list} from usage_hour_sums union all select ${list} from usage_deltas`,
   addingRows(`${into} ${sumsOfAdded(amounts)};`),
