@@ -63,20 +63,10 @@ export function createBudgets({ store, marks, clock, limits }: Options) {
 
   const read = (owners: readonly OwnedWindow[]) => orOverloaded(() => readSpendings(db, owners))
 
-  const reserve: Reserve = async ({ caller, tags, timeoutMs, signal, ...call }) => {
-    const { requestId, nanoUsd, ...known } = call
-    const { at } = known
+  const reserve: Reserve = async (charge) => {
+    const { caller, tags, timeoutMs, signal, requestId, at } = charge
     const owners = ownersOf(caller, tags).map((owner) => inWindow(owner, at))
-    const row = {
-      ...known,
-      request_id: requestId,
-      account_id: caller.accountId,
-      key_id: caller.keyId,
-      nano_usd: nanoUsd,
-      expires_at: clock() + timeoutMs + marginMs,
-      process: processName,
-      tags: tagsText(tags),
-    }
+    const row = rowOf(charge, clock() + timeoutMs + marginMs)
     // A call does not pass those that wait for money.
     const end = lines.find(owners) ? undefined : leases.take(owners, row)
     const released = () => lines.released(owners)
@@ -117,6 +107,24 @@ export function createBudgets({ store, marks, clock, limits }: Options) {
       const ofTags = [...tagBudgets].map(([tag, one]) => ({ tag, budget: of(one)! }))
       return { own: allowances.map(of), ofTags }
     },
+  }
+}
+
+/** The row of a reservation. */
+function rowOf(charge: Parameters<Reserve>[0], expiresAt: number): Tables['reservations'] {
+  const { caller, tags, requestId, at, face, modality, model, nanoUsd } = charge
+  return {
+    request_id: requestId,
+    account_id: caller.accountId,
+    key_id: caller.keyId,
+    nano_usd: nanoUsd,
+    at,
+    expires_at: expiresAt,
+    process: processName,
+    face,
+    modality,
+    model,
+    tags: tagsText(tags),
   }
 }
 
