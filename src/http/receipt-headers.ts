@@ -86,7 +86,7 @@ function headerText(text: string): string {
 }
 
 /**
- * Adds OpenAI's rate-limit headers for the tighter limit of account and key, and the IETF headers of
+ * Adds OpenAI's rate-limit headers for the tightest limit of account, key and person, and the IETF headers of
  * draft-ietf-httpapi-ratelimit-headers-10 for each limit.
  */
 function addLimitHeaders(headers: Record<string, string>, limits: readonly LimitState[]): void {

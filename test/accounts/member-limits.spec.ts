@@ -4,6 +4,7 @@ import type { components } from '../../generated/types.ts'
 import { completion } from '../support/chat-answers.ts'
 import { forEachStore } from '../support/each-store.ts'
 import { expectError } from '../support/expect-error.ts'
+import { callTool, connectClient, textOf } from '../support/mcp-client.ts'
 import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import type { SignedInPerson } from '../support/people.ts'
 
@@ -115,9 +116,15 @@ forEachStore('the limits of a member', () => {
 
   it('of requests are shared by their keys, and refuse in their name', async () => {
     const [first, second] = [await newKey(ada), await newKey(ada, { mode: 'test' })]
-    await read(limit(ada, { limits: { requests_per_minute: 2 } }))
+    await read(limit(ada, { limits: { requests_per_minute: 4 } }))
     expect(await statusOf(ask(first.key))).to.equal(200)
     expect(await statusOf(ask(second.key))).to.equal(200)
+    expect(await statusOf(ask((await sessionKey(ada)).key, 10, { stream: true }))).to.equal(200)
+    const mcp = await connectClient(own.gateway, first.key)
+    const chat = () => callTool(mcp, 'chat', { model: 'gpt-5-mini', messages: hello })
+    expect((await chat()).isError).not.to.equal(true)
+    expect(textOf(await chat())).to.include('By your limit in this account')
+    await mcp.close()
     const client = new OpenAI({
       apiKey: first.key,
       baseURL: `${own.gateway.url}/v1`,
@@ -127,7 +134,11 @@ forEachStore('the limits of a member', () => {
       .create({ model: 'gpt-5-mini', messages: hello })
       .catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(OpenAI.RateLimitError)
-    expect((refused as Error).message).to.include('By your limit in this account')
+    const { message, headers } = refused as InstanceType<typeof OpenAI.RateLimitError>
+    expect(message).to.include('By your limit in this account').and.include('make 4 requests')
+    expect(headers.get('retry-after')).to.equal('60')
+    expect(headers.get('x-ratelimit-limit-requests')).to.equal('4')
+    expect(headers.get('ratelimit')).to.include('"requests-per-member";r=0;t=60')
     expect(await statusOf(ask((await newKey(owner)).key))).to.equal(200)
   })
 

@@ -96,6 +96,21 @@ forEachStore('archives of the ledger', (kind) => {
       100,
     )
 
+  it('leave budgets in total what they have counted', async () => {
+    const call = { ...rows()[1]!, id: 'req_tagged', key_id: 'key_1', tags: '["a"]' }
+    await store.commit(store.insertions('usage', [call]))
+    const total = { starts_at: 0, ends_at: 8_640_000_000_000_000, reserved_nano_usd: 0 }
+    const windows = ['acc_1', 'key_1#a'].map((owner) => ({
+      owner_id: owner,
+      ...total,
+      spent_nano_usd: call.cost_nano_usd!,
+    }))
+    await store.db.insertInto('budget_windows').values(windows).execute()
+    expect((await archive(1)).map(({ removed }) => removed > 0)).to.deep.equal([true, true])
+    const kept = store.db.selectFrom('budget_windows').selectAll().orderBy('owner_id')
+    expect(await kept.execute()).to.deep.equal(windows)
+  })
+
   it('hold closed months; nothing is removed without the setting', async () => {
     const before = await hours()
     const months = await archive(0)
