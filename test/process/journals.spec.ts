@@ -1,40 +1,24 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
-import { stringify } from 'yaml'
 import { completion } from '../support/chat-answers.ts'
 import { runIn } from '../support/each-store.ts'
-import { runCommand } from '../support/command-line.ts'
-import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { hello, ownKey, ownProvider } from '../support/own-endpoint.ts'
-import { startServer, type ServerProcess } from '../support/server-process.ts'
+import { prepareGateways, type GatewayProcesses } from '../support/gateway-processes.ts'
 import { programPath } from '../support/program-path.ts'
+import type { ServerProcess } from '../support/server-process.ts'
 import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts'
 import { until } from '../support/until.ts'
-import { startUpstream, type Upstream } from '../support/upstream.ts'
 import { loggedLines, workersOf, workerVariables } from '../support/worker-processes.ts'
 
 describe('rows in the journals of workers', () => {
-  let folder: TemporaryFolder
+  let gateways: GatewayProcesses | undefined
   let postgres: TestPostgres
   let server: ServerProcess | undefined
-  let upstream: Upstream
   before(async function () {
     programPath('postgres', this)
     programPath('redis-server', this)
     postgres = await startPostgres()
   })
   after(() => postgres.stop())
-  beforeEach(async () => {
-    folder = makeFolder()
-    upstream = await startUpstream()
-  })
-  afterEach(async () => {
-    server?.kill('SIGKILL')
-    await server?.ended
-    await upstream.stop()
-    folder.remove()
-  })
+  afterEach(() => gateways?.stop())
 
   const killOne = async () => {
     const [first] = workersOf(server!)
@@ -59,37 +43,17 @@ describe('rows in the journals of workers', () => {
   for (const { name, kill, startsAgain } of cases) {
     it(`of ${name} during an outage of PostgreSQL are inserted once, seconds after it`, async () => {
       const url = await postgres.createDatabase()
+      const variables = { DATABASE_URL: url, ...(await workerVariables()) }
+      gateways = await prepareGateways({ variables })
+      const { upstream, post, createKey } = gateways
       const gate = Promise.withResolvers<void>()
       upstream.answer({ ...completion('Hi.'), after: gate.promise })
-      const file = {
-        providers: [ownProvider('own', upstream)],
-        routes: { 'gpt-5-mini': ['own/house-1'] },
-      }
-      writeFileSync(join(folder.path, 'gateway.yaml'), stringify(file))
-      const variables = {
-        CONFIG_FILE: join(folder.path, 'gateway.yaml'),
-        DATA_DIR: join(folder.path, 'data'),
-        DATABASE_URL: url,
-        OWN_API_KEY: ownKey,
-        ...(await workerVariables()),
-      }
-      server = await startServer({ folder: folder.path, variables })
+      server = await gateways.start()
       const now = () => workersOf(server!)
       await until('both workers answer', () => now().length === 2)
-      const words = ['keys', 'create', '--mode', 'live', '--name', 'any']
-      const made = await runCommand(words, variables)
+      const key = await createKey('any')
       const ask = async () => {
-        const answer = await fetch(`${server!.url}/v1/chat/completions`, {
-          method: 'POST',
-          headers: {
-            authorization: `Bearer ${/mag_live_[\w-]+/.exec(made.stdout)![0]}`,
-            'content-type': 'application/json',
-            'cache-control': 'no-store',
-            connection: 'close',
-          },
-          body: JSON.stringify({ model: 'gpt-5-mini', messages: hello }),
-        })
-        await answer.text()
+        const answer = await post(server!, key, { headers: { connection: 'close' } })
         return { status: answer.status, id: answer.headers.get('x-request-id') }
       }
       const calls = Array.from({ length: 8 }, ask)
@@ -106,12 +70,7 @@ describe('rows in the journals of workers', () => {
       expect(answered.map(({ status }) => status)).to.deep.equal(Array(8).fill(200))
       await kill()
       await postgres.restart()
-      if (startsAgain) {
-        server = await startServer({
-          folder: folder.path,
-          variables: { ...variables, WORKERS: '1' },
-        })
-      }
+      if (startsAgain) server = await gateways.start('data', { WORKERS: '1' })
       const backAt = performance.now()
       const rows = () => runIn(url, 'select id from usage')
       await until('all rows are inserted', async () => (await rows()).length === 8)

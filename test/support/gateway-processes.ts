@@ -25,8 +25,8 @@ export type GatewayProcesses = {
   dataDir(name?: string): string
   /** Writes gateway.yaml with these additional settings. */
   writeSettings(more?: object): void
-  /** Starts a gateway; on SQLite all gateways have one data folder. */
-  start(name?: string): Promise<ServerProcess>
+  /** Starts a gateway, with further variables; on SQLite all gateways have one data folder. */
+  start(name?: string, more?: Readonly<Record<string, string>>): Promise<ServerProcess>
   /** Creates a live key by `keys create` with further arguments. */
   createKey(name: string, words?: readonly string[]): Promise<string>
   /** Calls gpt-5-mini and reads the answer to its end. */
@@ -114,8 +114,9 @@ export async function prepareGateways({
     upstream,
     dataDir,
     writeSettings,
-    start: async (name) => {
-      const server = await startServer({ folder: folder.path, variables: variables(name) })
+    start: async (name, others) => {
+      const own = { ...variables(name), ...others }
+      const server = await startServer({ folder: folder.path, variables: own })
       servers.push(server)
       return server
     },
