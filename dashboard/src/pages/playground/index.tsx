@@ -3,8 +3,8 @@ import { useLoad } from '../../data/load.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
 import { modeInPlace } from '../../data/ranges.ts'
 import { accountQuery, isOperator } from '../../data/session.ts'
+import { Icon } from '../../elements/icon.tsx'
 import { ModeChoice, Toggle } from '../../elements/toggle.tsx'
-import { Sketch } from '../../elements/sketch.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import type { Mode } from '../../data/calling.ts'
 import { Chat } from './chat.tsx'
@@ -75,7 +75,7 @@ function Tab({ models, mode, handed, isChat }: TabProps) {
   if (usable.length === 0) {
     return (
       <div class="card empty">
-        <Sketch of="rows" />
+        <Icon name={isChat ? 'requests' : 'picture'} />
         <h2>{isChat ? 'No chat model is available yet' : 'No picture model is available yet'}</h2>
         <p>
           A model is available once the gateway has a key of its provider
