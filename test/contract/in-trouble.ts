@@ -3,12 +3,13 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { sql } from 'kysely'
 import { readAnswer } from '../support/answers.ts'
+import { bufferedBytes, nothingBuffered } from '../support/buffered.ts'
 import { setBudgetOfKey } from '../support/budgets.ts'
 import { operation, operations as all, ownOperations as operations } from '../support/contract.ts'
 import { makeFolder } from '../support/folder.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { modernHeaders, modernRequest } from '../support/modern-mcp.ts'
-import { sendRaw } from '../support/raw-connection.ts'
+import { openConnection, sendRaw } from '../support/raw-connection.ts'
 import { until } from '../support/until.ts'
 import { accessOf, hasBody, prepare, type Prepared } from './prepared.ts'
 import { ask, expectPromised, pathOf, saying } from './promised.ts'
@@ -27,6 +28,9 @@ const tables = [
 const creating = operations.filter(
   ({ operationId: id, path }) => /^(create|compact)/.test(id) && path.startsWith('/v1/'),
 )
+
+const isRefusedByShare = ({ responses }: (typeof operations)[number]) =>
+  JSON.stringify(responses['429'] ?? '').includes('/AccountBusy"')
 
 /** Operations that check a password or token, which an attacker could guess. */
 const guessed = operations.filter(
@@ -239,6 +243,35 @@ describe('every operation under a fault or a limit', () => {
       for (const [index, row] of all.entries()) {
         expectPromised(row, readAnswer(answers[index]!), status)
       }
+    }
+  })
+
+  it('answers 429 as promised when requests of the account use its share of the memory', async () => {
+    const bounds = { slowPeerGraceMs: 60_000 }
+    gateway = await startGateway({ file: { limits: { buffered_bytes_max: 1_048_576 } }, bounds })
+    const { url, adminKey, testKey } = gateway
+    for (const row of operations.filter(isRefusedByShare)) {
+      const prepared = await prepare(gateway, row)
+      const key = row.path.startsWith('/api/') ? adminKey : testKey
+      const headers = {
+        ...(accessOf(row) === 'caller' && { authorization: `Bearer ${key}` }),
+        ...prepared.headers,
+        'content-length': '500000',
+      }
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+      const path = pathOf(row, prepared.path)
+      const socket = await openConnection(url)
+      socket.write(
+        `${row.method.toUpperCase()} ${path} HTTP/1.1\r\nhost: gateway\r\ncontent-type: application/json\r\n${lines.join('')}\r\n`,
+      )
+      const held = gateway
+      await until('it is held', async () => (await bufferedBytes(held)) >= 500_000)
+      const padding = 'x'.repeat(150_000)
+      const answer = await ask(gateway, row, { padding }, { prepared })
+      expectPromised(row, answer, 429)
+      expect(answer.headers.get('retry-after')).to.equal('1')
+      socket.destroy()
+      await nothingBuffered(gateway)
     }
   })
 
